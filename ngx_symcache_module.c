@@ -53,7 +53,7 @@ static ngx_conf_post_t  ngx_symcache_buffer_post = {
 };
 
 static ngx_conf_post_t  ngx_symcache_body_post = {
-    ngx_symcache_body_used
+    ngx_symcache_upload_body_used
 };
 
 
@@ -293,7 +293,7 @@ static ngx_command_t  ngx_symcache_commands[] = {
 
 static ngx_http_module_t  ngx_symcache_module_ctx = {
     ngx_symcache_preconfiguration,         /* preconfiguration */
-    ngx_symcache_body_init,                /* postconfiguration */
+    ngx_symcache_upload_body_init,          /* postconfiguration */
 
     ngx_symcache_create_main_conf,         /* create main configuration */
     NULL,                                  /* init main configuration */

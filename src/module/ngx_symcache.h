@@ -240,13 +240,13 @@ ngx_int_t ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
 
 
-/* ngx_symcache_body.c */
+/* ngx_symcache_upload_body.c */
 
 /* Notes that symcache_body_group_access is on somewhere. */
-char *ngx_symcache_body_used(ngx_conf_t *cf, void *post, void *data);
+char *ngx_symcache_upload_body_used(ngx_conf_t *cf, void *post, void *data);
 
 /* If it is, adds a handler that looks at all requests. */
-ngx_int_t ngx_symcache_body_init(ngx_conf_t *cf);
+ngx_int_t ngx_symcache_upload_body_init(ngx_conf_t *cf);
 
 
 /* ngx_symcache_symbols.c */

@@ -368,25 +368,25 @@ ngx_symcache_answer_send(ngx_symcache_ctx_t *ctx, ngx_uint_t status,
 static ngx_int_t
 ngx_symcache_answer_body(ngx_http_request_t *r, const char *text, size_t len)
 {
-    ngx_buf_t    *b;
+    ngx_buf_t    *answer;
     ngx_chain_t   out;
 
     if (len == 0) {
         return ngx_http_send_special(r, NGX_HTTP_LAST);
     }
 
-    b = ngx_calloc_buf(r->pool);
-    if (b == NULL) {
+    answer = ngx_calloc_buf(r->pool);
+    if (answer == NULL) {
         return NGX_ERROR;
     }
 
-    b->pos = (u_char *) text;
-    b->last = b->pos + len;
-    b->memory = 1;
-    b->last_buf = (r == r->main) ? 1 : 0;
-    b->last_in_chain = 1;
+    answer->pos = (u_char *) text;
+    answer->last = answer->pos + len;
+    answer->memory = 1;
+    answer->last_buf = (r == r->main) ? 1 : 0;
+    answer->last_in_chain = 1;
 
-    out.buf = b;
+    out.buf = answer;
     out.next = NULL;
 
     return ngx_http_output_filter(r, &out);

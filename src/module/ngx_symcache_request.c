@@ -16,7 +16,7 @@
 typedef struct {
     ngx_uint_t  given;    /* 1 << symcache_hint_e for each */
     ngx_str_t   values[SYMCACHE_HINTS];
-} ngx_symcache_hints_t;
+} ngx_symcache_request_hints_t;
 
 
 /* Lengths of the names of headers that are read: others have mostly another. */
@@ -39,12 +39,13 @@ static ngx_int_t ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx,
     const char **text);
 static ngx_int_t ngx_symcache_request_header(ngx_symcache_ctx_t *ctx,
     ngx_table_elt_t *h, ngx_table_elt_t **exceeds,
-    ngx_symcache_hints_t *hints);
+    ngx_symcache_request_hints_t *hints);
 static ngx_uint_t ngx_symcache_request_is_via(ngx_str_t *value);
 static void ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx,
-    symcache_hint_e hint, ngx_str_t *value, ngx_symcache_hints_t *hints);
+    symcache_hint_e hint, ngx_str_t *value,
+    ngx_symcache_request_hints_t *hints);
 static ngx_int_t ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
-    ngx_symcache_hints_t *hints);
+    ngx_symcache_request_hints_t *hints);
 static ngx_int_t ngx_symcache_request_code_file(ngx_symcache_ctx_t *ctx,
     ngx_str_t *name);
 
@@ -236,11 +237,11 @@ ngx_symcache_request_symbol_tail(ngx_str_t *uri, symcache_request_t *req)
 static ngx_int_t
 ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 {
-    ngx_int_t              rc;
-    ngx_uint_t             i;
-    ngx_list_part_t       *part;
-    ngx_table_elt_t       *h, *exceeds;
-    ngx_symcache_hints_t   hints;
+    ngx_int_t                      rc;
+    ngx_uint_t                     i;
+    ngx_list_part_t               *part;
+    ngx_table_elt_t               *h, *exceeds;
+    ngx_symcache_request_hints_t   hints;
 
     exceeds = NULL;
     hints.given = 0;
@@ -298,7 +299,7 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 
 static ngx_int_t
 ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
-    ngx_table_elt_t **exceeds, ngx_symcache_hints_t *hints)
+    ngx_table_elt_t **exceeds, ngx_symcache_request_hints_t *hints)
 {
 #define header_is(name)                                                       \
     (h->key.len == sizeof(name) - 1                                           \
@@ -396,7 +397,7 @@ ngx_symcache_request_is_via(ngx_str_t *value)
 
 static void
 ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx, symcache_hint_e hint,
-    ngx_str_t *value, ngx_symcache_hints_t *hints)
+    ngx_str_t *value, ngx_symcache_request_hints_t *hints)
 {
     char  text[SYMCACHE_HINTS_MAX + 1];
 
@@ -418,7 +419,7 @@ ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx, symcache_hint_e hint,
 
 static ngx_int_t
 ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
-    ngx_symcache_hints_t *hints)
+    ngx_symcache_request_hints_t *hints)
 {
     char        text[SYMCACHE_HINTS_MAX + 1];
     u_char     *p;
@@ -456,10 +457,10 @@ ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
 ngx_int_t
 ngx_symcache_request_code_id(ngx_symcache_ctx_t *ctx)
 {
-    char                  text[SYMCACHE_ID_TEXT_MAX + 1];
-    ngx_str_t             value;
-    symcache_key_t       *id;
-    ngx_symcache_hints_t  hints;
+    char                           text[SYMCACHE_ID_TEXT_MAX + 1];
+    ngx_str_t                      value;
+    symcache_key_t                *id;
+    ngx_symcache_request_hints_t   hints;
 
     if (ngx_http_arg(ctx->request, (u_char *) "code_id", sizeof("code_id") - 1,
                      &value)

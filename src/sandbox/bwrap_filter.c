@@ -77,7 +77,7 @@ static const int denied[] = {
 
 /* Denies every family of sockets but a few.  The last range also has what does
  * not fit into 32 bits, of which the kernel would look at the lower ones. */
-static int deny_sockets(scmp_filter_ctx filter, bool network)
+static int deny_bwrap_sockets(scmp_filter_ctx filter, bool network)
 {
     scmp_datum_t family;
     int rc = 0;
@@ -99,7 +99,7 @@ static int deny_sockets(scmp_filter_ctx filter, bool network)
 
 /* Denies calls with some arguments.  A filter cannot see the flags of clone3();
  * without it the C library uses clone(). */
-static int deny_some(scmp_filter_ctx filter)
+static int deny_bwrap_some(scmp_filter_ctx filter)
 {
     int rc = seccomp_rule_add(
         filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
@@ -115,7 +115,7 @@ static int deny_some(scmp_filter_ctx filter)
                          SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSTI));
 }
 
-static int fill_filter(scmp_filter_ctx filter, bool network)
+static int fill_bwrap_filter(scmp_filter_ctx filter, bool network)
 {
     size_t i;
     int rc = 0;
@@ -124,19 +124,19 @@ static int fill_filter(scmp_filter_ctx filter, bool network)
         rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), denied[i], 0);
     }
     if (rc == 0) {
-        rc = deny_sockets(filter, network);
+        rc = deny_bwrap_sockets(filter, network);
     }
-    return rc != 0 ? rc : deny_some(filter);
+    return rc != 0 ? rc : deny_bwrap_some(filter);
 }
 
-static int make_filter(bool network)
+static int make_bwrap_filter(bool network)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     int fd = memfd_create("filter", MFD_CLOEXEC);
     int rc = fd < 0 ? -errno : -ENOMEM;
 
     if (filter != NULL && fd >= 0) {
-        rc = fill_filter(filter, network);
+        rc = fill_bwrap_filter(filter, network);
         if (rc == 0) {
             rc = seccomp_export_bpf(filter, fd);
         }
@@ -160,7 +160,7 @@ static struct {
     size_t size; /* 0: not made yet */
 } made[2];
 
-static int read_filter(bool network, int fd)
+static int read_bwrap_filter(bool network, int fd)
 {
     off_t size = lseek(fd, 0, SEEK_END);
     void *data = size > 0 ? malloc((size_t)size) : NULL;
@@ -180,8 +180,8 @@ int sandbox_bwrap_prepare(void)
 
     for (network = 0; network < 2 && rc == 0; network++) {
         if (made[network].size == 0) {
-            fd = make_filter(network != 0);
-            rc = fd >= 0 ? read_filter(network != 0, fd) : -1;
+            fd = make_bwrap_filter(network != 0);
+            rc = fd >= 0 ? read_bwrap_filter(network != 0, fd) : -1;
             if (fd >= 0) {
                 close(fd);
             }

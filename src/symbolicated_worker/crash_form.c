@@ -59,8 +59,8 @@ static bool check_json(struct form *form, const struct bytes *part)
 }
 
 /* Undoes the packing of bytes that say so.  Returns false if that fails. */
-static bool undo_packing(struct form *form, enum packing packing,
-                         struct bytes *bytes)
+static bool undo_crash_packing(struct form *form, enum packing packing,
+                               struct bytes *bytes)
 {
     if (packing == PACKED_NOT || form->refusal != 0) {
         return form->refusal == 0;
@@ -99,7 +99,7 @@ static void take_form_part(void *arg, const struct multipart_part *part)
             (i == FORM_REWRITE && !form->has_rewrite)) {
             continue;
         }
-        if (!undo_packing(form, packing, &bytes)) {
+        if (!undo_crash_packing(form, packing, &bytes)) {
             return;
         }
         if (bytes.size > FORM_JSON_MAX) {
@@ -133,7 +133,7 @@ bool form_read(struct form *form, const struct order *order,
     char error[200];
 
     form->room.most = order->unpacked;
-    if (!undo_packing(form, packed_by_name(order->coding), &bytes)) {
+    if (!undo_crash_packing(form, packed_by_name(order->coding), &bytes)) {
         return false;
     }
     if (order->boundary == NULL) {
@@ -147,7 +147,7 @@ bool form_read(struct form *form, const struct order *order,
     if (form->packing == PACKED_NOT && (order->corrections & CRASH_PACKED)) {
         form->packing = packed_by_content(&form->file);
     }
-    return undo_packing(form, form->packing, &form->file);
+    return undo_crash_packing(form, form->packing, &form->file);
 }
 
 void form_write(const struct form *form, struct json_writer *w)

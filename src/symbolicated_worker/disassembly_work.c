@@ -18,8 +18,8 @@ struct disassembly_files {
     bool has_names;
 };
 
-static void have_file(void *arg, const struct work_file *file,
-                      const uint8_t *data, size_t size)
+static void have_disassembly_file(void *arg, const struct work_file *file,
+                                  const uint8_t *data, size_t size)
 {
     struct disassembly_files *files = arg;
     char error[200];
@@ -49,7 +49,7 @@ void disassembly_work(const struct work_body *body)
     }
     work_say(body->service, DISASSEMBLY_QUESTION,
              sizeof(DISASSEMBLY_QUESTION) - 1);
-    work_ask(body->service, have_file, &files);
+    work_ask(body->service, have_disassembly_file, &files);
     d.names = files.has_names ? &files.names : NULL;
     linkage_by(linkage_demangle_here); /* as this process has nothing */
     linkage_begin();

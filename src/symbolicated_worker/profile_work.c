@@ -27,8 +27,8 @@ struct module_names {
 
 /* names -------------------------------------------------------------------- */
 
-static void have_file(void *arg, const struct work_file *file,
-                      const uint8_t *data, size_t size)
+static void have_profile_file(void *arg, const struct work_file *file,
+                              const uint8_t *data, size_t size)
 {
     struct module_names *names = arg;
     uint32_t module;
@@ -68,11 +68,11 @@ static void ask_for_names(const struct profile *profile,
         out_of_memory();
     }
     work_say(service, w.data, w.size);
-    work_ask(service, have_file, names);
+    work_ask(service, have_profile_file, names);
     free(w.data);
 }
 
-static const struct symc_reader *reader_of(void *arg, uint32_t module)
+static const struct symc_reader *profile_reader_of(void *arg, uint32_t module)
 {
     struct module_names *names = arg;
 
@@ -95,7 +95,7 @@ static bool find_names(struct profile *profile, struct work_service *service)
         }
         linkage_by(linkage_demangle_here); /* as this process has nothing */
         linkage_begin();
-        is_done = profile_find_names(profile, reader_of, &names) == 0;
+        is_done = profile_find_names(profile, profile_reader_of, &names) == 0;
     }
     free(names.readers);
     free(names.is_found);
@@ -209,8 +209,8 @@ static void read_profile(struct work_service *service, uint32_t most,
 }
 
 /* Undoes a packing.  Returns false when it has refused. */
-static bool undo_packing(struct packed_room *room, enum packing packing,
-                         struct bytes *bytes)
+static bool undo_profile_packing(struct packed_room *room,
+                                 enum packing packing, struct bytes *bytes)
 {
     if (packing == PACKED_NOT) {
         return true;
@@ -246,9 +246,9 @@ void profile_work(const struct work_body *body)
         out_of_memory();
     }
     room.most = order.unpacked;
-    if (undo_packing(&room, packed_by_name(order.coding), &bytes)) {
+    if (undo_profile_packing(&room, packed_by_name(order.coding), &bytes)) {
         packing = packed_by_content(&bytes);
-        if (undo_packing(&room, packing, &bytes)) {
+        if (undo_profile_packing(&room, packing, &bytes)) {
             read_profile(body->service, body->limit, order.answer, &bytes,
                          packing);
         }

@@ -22,8 +22,8 @@ static int fail_symbol_map(char *error, size_t size, const char *what)
 
 /* The size of the line at a place, without its end; *next is where the next
  * one begins. */
-static uint32_t line_at(const struct symbol_map *map, uint32_t at,
-                        uint32_t *next)
+static uint32_t symbol_map_line_at(const struct symbol_map *map, uint32_t at,
+                                   uint32_t *next)
 {
     const char *begin = map->text + at;
     const char *end = memchr(begin, '\n', map->size - at);
@@ -53,7 +53,7 @@ int symbol_map_open(struct symbol_map *map, const uint8_t *data, size_t size,
     }
     map->text = (const char *)data;
     map->size = (uint32_t)size;
-    if (line_at(map, 0, &next) != sizeof(first) - 1 ||
+    if (symbol_map_line_at(map, 0, &next) != sizeof(first) - 1 ||
         memcmp(map->text, first, sizeof(first) - 1) != 0) {
         return fail_symbol_map(error, error_size,
                                "is no BCSymbolMap of version 2.0");
@@ -69,7 +69,7 @@ int symbol_map_open(struct symbol_map *map, const uint8_t *data, size_t size,
                                    "needs more memory than there is");
         }
         map->lines[map->count++] = at;
-        (void)line_at(map, at, &next);
+        (void)symbol_map_line_at(map, at, &next);
     }
     return 0;
 }
@@ -124,7 +124,7 @@ bool symbol_map_resolve(const struct symbol_map *map, const char **text,
     if (!read_hidden(*text, *size, &number) || number >= map->count) {
         return false;
     }
-    *size = line_at(map, map->lines[number], &next);
+    *size = symbol_map_line_at(map, map->lines[number], &next);
     *text = map->text + map->lines[number];
     return true;
 }

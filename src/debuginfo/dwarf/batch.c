@@ -18,9 +18,9 @@ static size_t size_of(const struct dwarf_batch *batch)
            batch->lines.count * sizeof(*batch->lines.list);
 }
 
-static int write_function(struct dwarf_batch *batch,
-                          const struct dwarf_function *f,
-                          struct failure *failure)
+static int write_batch_function(struct dwarf_batch *batch,
+                                const struct dwarf_function *f,
+                                struct failure *failure)
 {
     struct function_builder *builder = &batch->batches->builder;
 
@@ -43,13 +43,13 @@ static int write_functions(struct dwarf_batch *batch, struct failure *failure)
     size_t i;
 
     for (i = 0; i < batch->num_functions && rc == 0; i++) {
-        rc = write_function(batch, &batch->functions[i], failure);
+        rc = write_batch_function(batch, &batch->functions[i], failure);
     }
     batch->num_functions = batch->inlinees.count = batch->lines.count = 0;
     return rc;
 }
 
-static void run(void *arg)
+static void run_batch(void *arg)
 {
     struct dwarf_batch *batch = arg;
 
@@ -62,7 +62,7 @@ static int wait(struct dwarf_batches *batches, struct failure *failure)
 {
     if (batches->is_running) {
         if (second_thread_take_back()) {
-            run(&batches->list[!batches->turn]);
+            run_batch(&batches->list[!batches->turn]);
         } else {
             second_thread_wait();
         }
@@ -171,7 +171,7 @@ int dwarf_batches_end(struct dwarf_batches *batches, struct failure *failure)
     if (wait(batches, failure) != 0) {
         return -1;
     }
-    if (!second_thread_run(run, batch)) {
+    if (!second_thread_run(run_batch, batch)) {
         return dwarf_batches_settle(batches, failure);
     }
     batches->is_running = true;

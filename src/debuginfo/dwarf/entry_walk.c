@@ -87,9 +87,9 @@ static const char *pc_range(const struct dwarf_walk *walk,
 }
 
 /* Reads the attributes of an entry, and its ranges. */
-static int read_entry(struct dwarf_walk *walk,
-                      const struct dwarf_abbrev *abbrev, struct cursor *c,
-                      uint64_t offset, struct dwarf_entry *entry)
+static int read_walk_entry(struct dwarf_walk *walk,
+                           const struct dwarf_abbrev *abbrev, struct cursor *c,
+                           uint64_t offset, struct dwarf_entry *entry)
 {
     const char *wrong;
     struct dwarf_range range;
@@ -386,8 +386,8 @@ static int add_inlinee(struct dwarf_walk *walk, size_t function,
     return 0;
 }
 
-static inline int find_source(struct dwarf_walk *walk, uint64_t file,
-                              uint32_t *source)
+static inline int find_walk_source(struct dwarf_walk *walk, uint64_t file,
+                                   uint32_t *source)
 {
     return dwarf_sources_find(&dwarf_batch(&walk->batches)->files,
                               walk->line_reader, walk->line_unit, &walk->root,
@@ -417,7 +417,7 @@ static int open_inlinee(struct dwarf_walk *walk, int64_t depth,
                          walk->unit, entry, parent->language,
                          &call.name) != 0 ||
         (entry->call_file.kind == DWARF_UNSIGNED &&
-         find_source(walk, entry->call_file.number, &call.source) != 0)) {
+         find_walk_source(walk, entry->call_file.number, &call.source) != 0)) {
         return -1;
     }
     o->function = parent->function;
@@ -476,7 +476,7 @@ static int add_lines(struct dwarf_walk *walk, const struct dwarf_range *range)
         if (row->address < range->begin) {
             clip_line(walk, &line, range->begin - row->address);
         }
-        if (find_source(walk, row->file, &line.source) != 0) {
+        if (find_walk_source(walk, row->file, &line.source) != 0) {
             return -1;
         }
         dwarf_batch_line(batch, &line);
@@ -546,7 +546,7 @@ static int close_entries(struct dwarf_walk *walk, int64_t depth)
 /* the walk ---------------------------------------------------------------- */
 
 /* Which entries can be skipped. */
-static unsigned place_of(const struct dwarf_walk *walk)
+static unsigned walk_place_of(const struct dwarf_walk *walk)
 {
     return is_in_function(walk) ? DWARF_INSIDE : DWARF_OUTSIDE;
 }
@@ -583,11 +583,11 @@ static inline const uint8_t *skip_attributes(const struct dwarf_walk *walk,
  * open one ends.  Leaves the cursor at the first that is not so simple, or
  * damaged.  Returns its depth.
  */
-static int64_t skip_entries(const struct dwarf_walk *walk, struct cursor *c,
-                            int64_t depth)
+static int64_t skip_walk_entries(const struct dwarf_walk *walk,
+                                 struct cursor *c, int64_t depth)
 {
     uint32_t code;
-    unsigned place = place_of(walk);
+    unsigned place = walk_place_of(walk);
     const uint8_t *p = c->at, *end = c->end, *next;
     const struct dwarf_abbrev *a;
     const struct dwarf_abbrev_table *table =
@@ -669,13 +669,13 @@ static int take_label(struct dwarf_walk *walk,
 
 /* Reads a function or inlined call after its abbreviation code, or skips any
  * other entry. */
-static int take_entry(struct dwarf_walk *walk,
-                      const struct dwarf_abbrev *abbrev, struct cursor *c,
-                      uint64_t offset, int64_t depth)
+static int take_walk_entry(struct dwarf_walk *walk,
+                           const struct dwarf_abbrev *abbrev, struct cursor *c,
+                           uint64_t offset, int64_t depth)
 {
     struct dwarf_entry entry;
 
-    if (abbrev->is_empty || (abbrev->skips & place_of(walk)) != 0) {
+    if (abbrev->is_empty || (abbrev->skips & walk_place_of(walk)) != 0) {
         dwarf_abbrevs_skip(&walk->reader->abbrevs, abbrev,
                            &walk->unit->encoding, c);
         return abbrev->is_empty && abbrev->has_children
@@ -685,7 +685,7 @@ static int take_entry(struct dwarf_walk *walk,
     if (abbrev->tag == DW_TAG_label) {
         return take_label(walk, abbrev, c, depth);
     }
-    if (read_entry(walk, abbrev, c, offset, &entry) != 0) {
+    if (read_walk_entry(walk, abbrev, c, offset, &entry) != 0) {
         return -1;
     }
     return abbrev->tag == DW_TAG_subprogram
@@ -709,7 +709,7 @@ static int walk_entries(struct dwarf_walk *walk)
         if (has_ended(walk, depth) && close_entries(walk, depth) != 0) {
             return -1;
         }
-        depth = skip_entries(walk, &c, depth);
+        depth = skip_walk_entries(walk, &c, depth);
         if (c.at == c.end || depth < 0 || has_ended(walk, depth)) {
             continue;
         }
@@ -727,7 +727,7 @@ static int walk_entries(struct dwarf_walk *walk)
         }
         at = depth;
         depth += abbrev->has_children;
-        if (take_entry(walk, abbrev, &c, offset, at) != 0) {
+        if (take_walk_entry(walk, abbrev, &c, offset, at) != 0) {
             return -1;
         }
         if (c.failed) {

@@ -255,7 +255,7 @@ static enum outcome frame_define(struct frame_machine *frame, uint8_t code)
 }
 
 /* Runs an instruction that has its operand in the rest of its byte. */
-static enum outcome run_short(struct frame_machine *frame, uint8_t code)
+static enum outcome run_short_frame(struct frame_machine *frame, uint8_t code)
 {
     uint8_t operand = code & 0x3f;
     struct frame_rule rule = {operand, FRAME_AT_OFFSET, 0, 0};
@@ -321,7 +321,7 @@ static enum outcome run_state(struct frame_machine *frame, uint8_t code)
     }
 }
 
-static enum outcome run(struct frame_machine *frame)
+static enum outcome run_frame(struct frame_machine *frame)
 {
     enum outcome outcome;
     uint8_t code = cursor_8(&frame->instructions);
@@ -347,7 +347,7 @@ static enum outcome run(struct frame_machine *frame)
         outcome = frame_define(frame, code);
         break;
     default:
-        outcome = code >= DW_CFA_advance_loc ? run_short(frame, code)
+        outcome = code >= DW_CFA_advance_loc ? run_short_frame(frame, code)
                                              : run_state(frame, code);
         break;
     }
@@ -365,7 +365,7 @@ enum frame_status frame_machine_next(struct frame_machine *frame,
             return FRAME_WORK;
         }
         *frame->work -= 1 + top(frame)->count / 8;
-        outcome = run(frame);
+        outcome = run_frame(frame);
         switch (outcome) {
         case OUTCOME_ROW:
             *row = top(frame);
@@ -393,8 +393,8 @@ enum frame_status frame_machine_next(struct frame_machine *frame,
     return FRAME_ROW;
 }
 
-static void start(struct frame_machine *frame,
-                  const struct cursor *instructions, uint64_t address)
+static void start_frame(struct frame_machine *frame,
+                        const struct cursor *instructions, uint64_t address)
 {
     frame->instructions = *instructions;
     frame->is_last = false;
@@ -408,7 +408,7 @@ void frame_machine_restart(struct frame_machine *frame,
         frame->depth = 1;
         frame_copy_row(&frame->stack[0], &frame->initial);
     }
-    start(frame, instructions, address);
+    start_frame(frame, instructions, address);
 }
 
 enum frame_status frame_machine_begin(struct frame_machine *frame,
@@ -424,7 +424,7 @@ enum frame_status frame_machine_begin(struct frame_machine *frame,
     memset(&frame->stack[0].cfa, 0, sizeof(frame->stack[0].cfa));
     frame->stack[0].cfa.kind = FRAME_VALUE;
     frame->stack[0].count = 0;
-    start(frame, &cie->instructions, 0);
+    start_frame(frame, &cie->instructions, 0);
     do {
         status = frame_machine_next(frame, &row);
     } while (status == FRAME_ROW);

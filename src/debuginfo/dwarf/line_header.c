@@ -59,7 +59,7 @@ int dwarf_lines_add_file(struct dwarf_lines *lines,
 
 /* Reads a string in place.  Returns false at the empty one that ends a list.
  */
-static bool read_text(struct cursor *c, struct dwarf_value *v)
+static bool read_line_header_text(struct cursor *c, struct dwarf_value *v)
 {
     size_t size;
 
@@ -74,7 +74,7 @@ static bool read_text(struct cursor *c, struct dwarf_value *v)
 static bool read_file_entry(struct cursor *c, struct dwarf_value *name,
                             uint64_t *directory)
 {
-    if (!read_text(c, name)) {
+    if (!read_line_header_text(c, name)) {
         return false;
     }
     *directory = cursor_uleb(c);
@@ -89,7 +89,7 @@ static int read_lists(struct dwarf_lines *lines, struct cursor *c)
     uint64_t directory;
     struct dwarf_value name;
 
-    while (read_text(c, &name)) {
+    while (read_line_header_text(c, &name)) {
         if (add_directory(lines, &name) != 0) {
             return -1;
         }
@@ -227,7 +227,7 @@ static bool read_numbers(struct dwarf_lines *lines, struct cursor *c)
 
 /* Reads the header at the cursor.  Returns 1, 0 if it is damaged, or -1 if
  * memory runs out. */
-static int read_header(struct dwarf_lines *lines, struct cursor *c)
+static int read_line_header(struct dwarf_lines *lines, struct cursor *c)
 {
     int rc;
     uint64_t length = cursor_32(c);
@@ -274,7 +274,7 @@ int dwarf_lines_open(struct dwarf_reader *d, const struct dwarf_unit *u,
     lines->encoding.address_size = u->encoding.address_size;
     c = dwarf_cursor(d, DWARF_LINE, offset);
     begin = dwarf_offset(d, DWARF_LINE, &c);
-    rc = c.failed ? 0 : read_header(lines, &c);
+    rc = c.failed ? 0 : read_line_header(lines, &c);
     if (rc < 0 ||
         (rc > 0 && !is_checked && table_add(&lines->checked, hash, 1))) {
         return failure_memory(d->failure);

@@ -87,7 +87,7 @@ static int end_sequence(struct line_program_machine *program, uint64_t end)
 
 /* Takes the row that the registers hold.  Rows at address 0, and those that go
  * back, are ignored. */
-static int take_row(struct line_program_machine *program, bool is_end)
+static int take_program_row(struct line_program_machine *program, bool is_end)
 {
     int rc;
     struct dwarf_lines *lines = program->lines;
@@ -193,7 +193,8 @@ static inline uint64_t advance_line(uint64_t line, int64_t by)
 
 static int append_row(struct line_program_machine *program)
 {
-    return program->is_removed || take_row(program, false) == 0 ? 1 : -1;
+    return program->is_removed || take_program_row(program, false) == 0 ? 1
+                                                                        : -1;
 }
 
 static int set_address(struct line_program_machine *program, uint64_t address)
@@ -262,7 +263,7 @@ static int run_extended(struct line_program_machine *program)
     switch (cursor_8(&c)) {
     case DW_LNE_end_sequence:
         rc = (program->is_removed ? end_removed(program)
-                                  : take_row(program, true)) == 0
+                                  : take_program_row(program, true)) == 0
                  ? 1
                  : -1;
         reset(program);
@@ -406,7 +407,7 @@ static inline unsigned read_operand(struct usual *u, unsigned *operand)
 }
 
 /* Runs a standard opcode.  Returns false if it is for run_standard(). */
-static inline bool run_short(struct usual *u, unsigned opcode)
+static inline bool run_short_program(struct usual *u, unsigned opcode)
 {
     unsigned operand, bits;
 
@@ -462,7 +463,7 @@ static void run_usual(struct line_program_machine *program)
 
     while (program->c.end - u.p >= USUAL_MOST &&
            (*u.p >= base ? run_special(program, &u, *u.p)
-                         : run_short(&u, *u.p))) {
+                         : run_short_program(&u, *u.p))) {
     }
     program->c.at = u.p;
     program->address = u.address;
@@ -473,7 +474,7 @@ static void run_usual(struct line_program_machine *program)
     lines->num_rows = (size_t)(u.row - lines->rows) + 1;
 }
 
-static int run(struct line_program_machine *program)
+static int run_program(struct line_program_machine *program)
 {
     int rc = 1;
     unsigned opcode;
@@ -537,7 +538,7 @@ int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *lines)
     if (dwarf_charge(d, (uint64_t)(program.c.end - program.c.at)) != 0) {
         return -1;
     }
-    if (run(&program) < 0 ||
+    if (run_program(&program) < 0 ||
         end_sequence(&program, program.previous + 1) != 0) {
         return failure_memory(d->failure);
     }

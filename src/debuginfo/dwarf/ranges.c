@@ -46,7 +46,7 @@ static bool is_tombstone(const struct range_list *ranges, uint64_t address)
     return address >= ranges->mask - 1;
 }
 
-static int add(struct range_list *ranges, uint64_t begin, uint64_t end)
+static int add_range(struct range_list *ranges, uint64_t begin, uint64_t end)
 {
     if (is_tombstone(ranges, begin) || begin >= end ||
         (begin == 0 && !ranges->reader->object->is_relocatable)) {
@@ -59,8 +59,8 @@ static int add_offsets(struct range_list *ranges, uint64_t begin, uint64_t end)
 {
     return is_tombstone(ranges, ranges->base)
                ? 0
-               : add(ranges, (ranges->base + begin) & ranges->mask,
-                     (ranges->base + end) & ranges->mask);
+               : add_range(ranges, (ranges->base + begin) & ranges->mask,
+                           (ranges->base + end) & ranges->mask);
 }
 
 static uint64_t address(struct range_list *ranges)
@@ -81,7 +81,7 @@ static uint64_t indexed_address(struct range_list *ranges)
 
 /* Reads an entry of DWARF 5.  Returns 1, 0 at the end of the list, or -1 with
  * failure set; the cursor may have failed, too. */
-static int read_entry(struct range_list *ranges)
+static int read_range_entry(struct range_list *ranges)
 {
     uint64_t begin, end;
 
@@ -119,7 +119,7 @@ static int read_entry(struct range_list *ranges)
         cursor_fail(&ranges->c);
         return 1;
     }
-    return !ranges->c.failed && add(ranges, begin, end) != 0 ? -1 : 1;
+    return !ranges->c.failed && add_range(ranges, begin, end) != 0 ? -1 : 1;
 }
 
 /* The same for a pair of addresses, which are all that older versions have. */
@@ -143,8 +143,9 @@ static int read_pair(struct range_list *ranges)
 }
 
 /* Finds where a list begins.  Returns false if its number is wrong. */
-static bool find_list(const struct dwarf_reader *d, const struct dwarf_unit *u,
-                      const struct dwarf_value *value, uint64_t *offset)
+static bool find_range_list(const struct dwarf_reader *d,
+                            const struct dwarf_unit *u,
+                            const struct dwarf_value *value, uint64_t *offset)
 {
     struct cursor c;
     unsigned size = u->encoding.offset_size;
@@ -173,7 +174,7 @@ int dwarf_ranges_read(struct dwarf_reader *d, const struct dwarf_unit *u,
 
     ranges.base = u->low_pc;
     ranges.mask = UINT64_MAX >> (64 - 8 * u->encoding.address_size);
-    if (!find_list(d, u, value, &offset)) {
+    if (!find_range_list(d, u, value, &offset)) {
         return dwarf_damaged(d, DWARF_RNGLISTS, u->rnglists_base,
                              "the offset of a range list is missing");
     }
@@ -182,8 +183,8 @@ int dwarf_ranges_read(struct dwarf_reader *d, const struct dwarf_unit *u,
         if (dwarf_charge(d, 1) != 0) {
             return -1;
         }
-        rc =
-            u->encoding.version < 5 ? read_pair(&ranges) : read_entry(&ranges);
+        rc = u->encoding.version < 5 ? read_pair(&ranges)
+                                     : read_range_entry(&ranges);
     }
     if (ranges.c.failed) {
         return dwarf_damaged(d, section, offset, "bad range list");

@@ -60,7 +60,7 @@ static bool is_address_size(unsigned size)
 }
 
 /* Reads a header after the length.  Returns NULL, or what is wrong. */
-static const char *read_header(struct cursor *c, struct dwarf_unit *unit)
+static const char *read_unit_header(struct cursor *c, struct dwarf_unit *unit)
 {
     unsigned version, type = DW_UT_compile;
     struct dwarf_encoding *e = &unit->encoding;
@@ -165,7 +165,7 @@ static int read_unit(struct dwarf_reader *d)
                              "a unit is longer than the section");
     }
     unit.end = c.at;
-    wrong = read_header(&unit, &u);
+    wrong = read_unit_header(&unit, &u);
     if (wrong != NULL) {
         return dwarf_damaged(d, DWARF_INFO, u.start, wrong);
     }
@@ -238,8 +238,8 @@ void dwarf_units_forget(struct dwarf_reader *d)
 
 /* Reads the table of a unit, which is the one of that index.  Returns 1, 0 if
  * it is damaged, or -1 with failure set if memory or work runs out. */
-static int read_table(struct dwarf_reader *d, const struct dwarf_unit *unit,
-                      size_t index)
+static int read_unit_table(struct dwarf_reader *d,
+                           const struct dwarf_unit *unit, size_t index)
 {
     enum dwarf_abbrevs_status status;
     struct cursor c = dwarf_cursor(d, DWARF_ABBREV, unit->abbrev_offset);
@@ -262,18 +262,18 @@ static int read_table(struct dwarf_reader *d, const struct dwarf_unit *unit,
 
 /* Reads the table of a unit again if it was forgotten.  Where units share
  * tables, or refer to others, more of them are kept from then on, so that this
- * happens a few times in all.  Returns as read_table(). */
+ * happens a few times in all.  Returns as read_unit_table(). */
 static int restore_table(struct dwarf_reader *d, const struct dwarf_unit *unit)
 {
     if (d->tables[unit->table].age == d->age) {
         return 1;
     }
     d->kept++;
-    return read_table(d, unit, unit->table);
+    return read_unit_table(d, unit, unit->table);
 }
 
-/* Finds or reads the table of a unit.  Returns as read_table(). */
-static int find_table(struct dwarf_reader *d, struct dwarf_unit *unit)
+/* Finds or reads the table of a unit.  Returns as read_unit_table(). */
+static int find_unit_table(struct dwarf_reader *d, struct dwarf_unit *unit)
 {
     int rc;
     size_t at = 0;
@@ -294,7 +294,7 @@ static int find_table(struct dwarf_reader *d, struct dwarf_unit *unit)
                    sizeof(*d->tables)) != 0) {
         return failure_memory(d->failure);
     }
-    rc = read_table(d, unit, d->num_tables);
+    rc = read_unit_table(d, unit, d->num_tables);
     if (rc <= 0) {
         return rc;
     }
@@ -395,8 +395,8 @@ static bool is_dart(struct dwarf_reader *d, const struct dwarf_unit *unit,
 
 /* Reads the first entry that is not a null entry.  Returns 1, 0 if there is
  * none, or -1 if it is damaged or, with failure set, work runs out. */
-static int read_root(struct dwarf_reader *d, struct dwarf_unit *unit,
-                     struct unit_root_values *r)
+static int read_unit_root(struct dwarf_reader *d, struct dwarf_unit *unit,
+                          struct unit_root_values *r)
 {
     size_t i;
     uint64_t code = 0;
@@ -430,7 +430,7 @@ static int load(struct dwarf_reader *d, struct dwarf_unit *unit,
 {
     int rc;
 
-    rc = read_root(d, unit, r);
+    rc = read_unit_root(d, unit, r);
     if (rc <= 0) {
         *wrong = "the first entry of a unit cannot be read";
         return rc;
@@ -468,7 +468,7 @@ int dwarf_unit_load(struct dwarf_reader *d, struct dwarf_unit *unit,
                    : 0;
     }
     memset(&r, 0, sizeof(r));
-    rc = find_table(d, unit);
+    rc = find_unit_table(d, unit);
     if (rc < 0) {
         return -1;
     }

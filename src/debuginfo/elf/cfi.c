@@ -13,8 +13,8 @@
 #include "file.h"
 #include "identity.h"
 
-static int read_section(const struct elf_file *file, const char *name,
-                        struct cfi *cfi)
+static int read_elf_section(const struct elf_file *file, const char *name,
+                            struct cfi *cfi)
 {
     const struct dwarf_frames frames = {
         .found = elf_file_find(file, name),
@@ -43,8 +43,8 @@ int elf_cfi_read(const uint8_t *data, size_t size, struct cfi *cfi,
     if (file.type == ELF_REL) {
         return 0; /* only a linker knows the addresses of functions */
     }
-    return read_section(&file, "debug_frame", cfi) != 0 ||
-                   read_section(&file, "eh_frame", cfi) != 0 ||
+    return read_elf_section(&file, "debug_frame", cfi) != 0 ||
+                   read_elf_section(&file, "eh_frame", cfi) != 0 ||
                    elf_ehabi_read(&file, cfi) != 0
                ? -1
                : 0;

@@ -315,7 +315,7 @@ static int ehabi_write_state(const struct ehabi_reader *ehabi,
     return is_signal ? write_interrupted(ehabi, state) : 0;
 }
 
-static int open_registers(struct ehabi_reader *ehabi)
+static int open_ehabi_registers(struct ehabi_reader *ehabi)
 {
     unsigned i;
     char text[16];
@@ -366,7 +366,7 @@ int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi)
         index.section.data == NULL) {
         return 0;
     }
-    if (open_registers(&ehabi) != 0) {
+    if (open_ehabi_registers(&ehabi) != 0) {
         return -1;
     }
     if (cfi->writer != NULL) {

@@ -17,17 +17,17 @@ static bool end_function_scope(struct jsparser *js, long scope, bool ok)
 }
 
 /* What is around a function has no effect on what is in it. */
-struct around {
+struct function_around {
     const struct node *node;
     bool is_async;
     bool is_generator;
 };
 
-static struct around enter_function(struct jsparser *js,
-                                    const struct node *node, bool is_async,
-                                    bool is_generator)
+static struct function_around enter_function(struct jsparser *js,
+                                             const struct node *node,
+                                             bool is_async, bool is_generator)
 {
-    struct around around = {js->node, js->is_async, js->is_generator};
+    struct function_around around = {js->node, js->is_async, js->is_generator};
 
     js->node = node;
     js->is_async = is_async;
@@ -35,7 +35,8 @@ static struct around enter_function(struct jsparser *js,
     return around;
 }
 
-static void leave_function(struct jsparser *js, const struct around *around)
+static void leave_function(struct jsparser *js,
+                           const struct function_around *around)
 {
     js->node = around->node;
     js->is_async = around->is_async;
@@ -43,11 +44,12 @@ static void leave_function(struct jsparser *js, const struct around *around)
 }
 
 /* Reads parameters and a body; functions in them are below node. */
-static bool parse_parts(struct jsparser *js, const struct node *node,
-                        bool is_async, bool is_generator)
+static bool parse_function_parts(struct jsparser *js, const struct node *node,
+                                 bool is_async, bool is_generator)
 {
     bool ok, has_no_in = js->has_no_in;
-    struct around around = enter_function(js, node, is_async, is_generator);
+    struct function_around around =
+        enter_function(js, node, is_async, is_generator);
 
     js->has_no_in = false;
     ok = parser_expect(js, '(') && jsparse_elements(js, ')') &&
@@ -63,7 +65,7 @@ static bool parse_function_rest(struct jsparser *js, bool is_async,
 {
     const struct node node = {.up = js->node, .kind = NODE_FUNCTION};
 
-    return parse_parts(js, &node, is_async, is_generator);
+    return parse_function_parts(js, &node, is_async, is_generator);
 }
 
 bool jsparse_function(struct jsparser *js, uint32_t start, bool is_async)
@@ -92,7 +94,7 @@ static bool parse_arrow_body(struct jsparser *js, const struct node *node,
                              bool is_async)
 {
     bool ok;
-    struct around around = enter_function(js, node, is_async, false);
+    struct function_around around = enter_function(js, node, is_async, false);
 
     ok = parser_expect(js, SIGN_ARROW) &&
          (is_sign(&js->t, '{') ? jsparse_block(js) : jsparse_assignment(js));
@@ -117,7 +119,7 @@ bool jsparse_arrow_parameters(struct jsparser *js, uint32_t start,
     bool ok;
     const struct node node = {.up = js->node, .kind = NODE_FUNCTION};
     long scope = scope_function(js, start, NULL);
-    struct around around;
+    struct function_around around;
 
     if (scope < 0) {
         return false;
@@ -205,7 +207,7 @@ static bool parse_class_method(struct jsparser *js, uint32_t start,
 static bool parse_class_field(struct jsparser *js)
 {
     bool is_there, ok;
-    struct around around = enter_function(js, js->node, false, false);
+    struct function_around around = enter_function(js, js->node, false, false);
 
     ok = parser_accept(js, '=', &is_there) &&
          (!is_there || jsparse_assignment(js));
@@ -218,7 +220,7 @@ static bool parse_class_member(struct jsparser *js)
     uint32_t start = js->t.start;
     struct class_modifiers modifiers;
     struct key key;
-    struct around around;
+    struct function_around around;
     bool ok;
 
     if (js->t.word == WORD_STATIC) {
@@ -294,28 +296,28 @@ bool jsparse_class(struct jsparser *js, bool is_declaration)
 
 /* Reads a getter or setter of a literal after its key.  It does not end the
  * names of what is in it. */
-static bool parse_accessor(struct jsparser *js, uint32_t start,
-                           const struct class_modifiers *modifiers,
-                           const struct key *key)
+static bool parse_accessor_function(struct jsparser *js, uint32_t start,
+                                    const struct class_modifiers *modifiers,
+                                    const struct key *key)
 {
     long scope = scope_accessor(js, start, modifiers->accessor == 'g', key);
 
     return scope >= 0 &&
-           end_function_scope(js, scope,
-                              parse_parts(js, js->node, false, false));
+           end_function_scope(
+               js, scope, parse_function_parts(js, js->node, false, false));
 }
 
 /* Reads what follows the key of a literal's member. */
-static bool parse_property_value(struct jsparser *js, uint32_t start,
-                                 const struct class_modifiers *modifiers,
-                                 const struct key *key)
+static bool parse_value_or_function(struct jsparser *js, uint32_t start,
+                                    const struct class_modifiers *modifiers,
+                                    const struct key *key)
 {
     bool ok;
     long scope;
     struct node node = {.up = js->node, .kind = NODE_PROPERTY, .key = key};
 
     if (modifiers->accessor != '\0') {
-        return parse_accessor(js, start, modifiers, key);
+        return parse_accessor_function(js, start, modifiers, key);
     }
     if (is_sign(&js->t, '(')) {
         js->node = &node;
@@ -354,11 +356,11 @@ bool jsparse_object(struct jsparser *js)
     while (ok && !is_sign(&js->t, '}')) {
         start = js->t.start;
         ok = parser_accept(js, SIGN_SPREAD, &is_there) &&
-             (is_there
-                  ? jsparse_assignment(js)
-                  : parse_class_modifiers(js, false, &modifiers) &&
-                        jsparse_key(js, &key) &&
-                        parse_property_value(js, start, &modifiers, &key)) &&
+             (is_there ? jsparse_assignment(js)
+                       : parse_class_modifiers(js, false, &modifiers) &&
+                             jsparse_key(js, &key) &&
+                             parse_value_or_function(js, start, &modifiers,
+                                                     &key)) &&
              (is_sign(&js->t, '}') || parser_expect(js, ','));
     }
     js->node = node.up;

@@ -80,8 +80,8 @@ static int rule_saved(struct compact_unwind_reader *compact,
 }
 
 /* x86 with a frame pointer: which registers lie below it. */
-static int write_frame(struct compact_unwind_reader *compact,
-                       uint32_t encoding)
+static int write_compact_frame(struct compact_unwind_reader *compact,
+                               uint32_t encoding)
 {
     unsigned i, reg, offset = encoding >> 16 & 0xff;
 
@@ -225,7 +225,7 @@ static int write_rules(struct compact_unwind_reader *compact,
                    : cfi_rule(compact->cfi, &cfi_ra, &compact->lr, 0, CFI_PLUS,
                               false);
     }
-    return mode == 1   ? write_frame(compact, encoding)
+    return mode == 1   ? write_compact_frame(compact, encoding)
            : mode == 2 ? write_frameless(compact, encoding)
                        : write_leaf(compact);
 }
@@ -352,8 +352,9 @@ static int read_compressed(struct compact_unwind_reader *compact,
 }
 
 /* Reads the next entry.  Returns 1, 0 at the end, or -1. */
-static int next_entry(struct compact_unwind_reader *compact,
-                      struct pages *pages, struct compact_unwind_entry *entry)
+static int next_compact_entry(struct compact_unwind_reader *compact,
+                              struct pages *pages,
+                              struct compact_unwind_entry *entry)
 {
     uint32_t size;
     const uint8_t *p;
@@ -402,9 +403,9 @@ static int read_pages(struct compact_unwind_reader *compact)
     compact->num_common = u32(compact, p + 8);
     pages.next = u32(compact, p + 20);
     pages.left = u32(compact, p + 24);
-    rc = next_entry(compact, &pages, &entry);
+    rc = next_compact_entry(compact, &pages, &entry);
     while (rc > 0) {
-        rc = next_entry(compact, &pages, &next);
+        rc = next_compact_entry(compact, &pages, &next);
         if (rc <= 0) {
             break; /* the last one has no end */
         }
@@ -420,7 +421,7 @@ static int read_pages(struct compact_unwind_reader *compact)
     return rc;
 }
 
-static int open_registers(struct compact_unwind_reader *compact)
+static int open_compact_registers(struct compact_unwind_reader *compact)
 {
     unsigned i;
     const char *const *names;
@@ -460,7 +461,7 @@ int compact_read(const struct compact *compact, struct cfi *cfi)
     r->cfi = cfi;
     r->family = compact->arch / 100;
     r->word = r->family == FAMILY_X86 ? 4 : 8;
-    rc = open_registers(r) != 0 ? -1 : read_pages(r);
+    rc = open_compact_registers(r) != 0 ? -1 : read_pages(r);
     free(r);
     return rc;
 }

@@ -128,7 +128,7 @@ uint64_t macho_load_address(const struct macho_image *image)
 }
 
 /* Returns the bytes at an offset, or NULL if some are outside of the file. */
-static const uint8_t *section_image_at(const struct macho_image *image,
+static const uint8_t *macho_section_at(const struct macho_image *image,
                                        uint64_t offset, uint64_t size)
 {
     if (offset > image->size || size > image->size - offset) {
@@ -140,9 +140,9 @@ static const uint8_t *section_image_at(const struct macho_image *image,
 /* The offset in a section's header has only 32 bits.  Files of more than 4 GiB
  * need what their segment says. */
 static struct dwarf_section
-section_content(const struct macho_image *image,
-                const struct macho_segment *segment,
-                const struct macho_section *section)
+macho_section_content(const struct macho_image *image,
+                      const struct macho_segment *segment,
+                      const struct macho_section *section)
 {
     uint32_t type = section->flags & SECTION_TYPE;
     uint64_t offset = section->address - segment->address + segment->offset;
@@ -151,11 +151,11 @@ section_content(const struct macho_image *image,
 
     if (image->is_64 && section->address >= segment->address &&
         section->address - segment->address <= UINT64_MAX - segment->offset) {
-        p = section_image_at(image, offset, section->size);
+        p = macho_section_at(image, offset, section->size);
     }
     if (p == NULL && type != ZEROFILL && type != GB_ZEROFILL &&
         type != THREAD_LOCAL_ZEROFILL) {
-        p = section_image_at(image, section->offset, section->size);
+        p = macho_section_at(image, section->offset, section->size);
     }
     if (p != NULL) {
         found.data = p;
@@ -167,8 +167,8 @@ section_content(const struct macho_image *image,
 /* Is the name of a section this one after two underscores, or after "__z", as
  * Go's linker names those that it has compressed?  Names have at most 16
  * characters, and are cut there. */
-static bool section_is_named(const char *stored, const char *name,
-                             bool *is_compressed)
+static bool macho_section_is_named(const char *stored, const char *name,
+                                   bool *is_compressed)
 {
     size_t prefix, size;
 
@@ -199,11 +199,12 @@ struct dwarf_found macho_section_find(const struct macho_image *image,
                 !macho_section_read(image, &segment, i, &section)) {
                 return found;
             }
-            if (section_is_named(section.name, name, &found.is_compressed)) {
+            if (macho_section_is_named(section.name, name,
+                                       &found.is_compressed)) {
                 found.address = section.address;
                 if (section.offset != 0) {
                     found.section =
-                        section_content(image, &segment, &section);
+                        macho_section_content(image, &segment, &section);
                 }
                 return found;
             }

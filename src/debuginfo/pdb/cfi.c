@@ -190,8 +190,8 @@ static int compare_frames(const void *a, const void *b)
 }
 
 /* Finds the parts of a range.  Those that touch are one. */
-static int find_parts(struct pdb_cfi_reader *cfi, uint32_t start, uint32_t end,
-                      struct pdb_cfi_parts *parts)
+static int find_cfi_parts(struct pdb_cfi_reader *cfi, uint32_t start,
+                          uint32_t end, struct pdb_cfi_parts *parts)
 {
     struct address_range part;
 
@@ -241,8 +241,8 @@ static int take_frame(struct pdb_cfi_reader *cfi, const struct cfi_frame *f)
     if (f->size > SIZE_MAX_USED || (cfi->has_last && is_like(f, &cfi->last))) {
         return 0;
     }
-    if (find_parts(cfi, start, middle, prolog) != 0 ||
-        find_parts(cfi, middle, end, code) != 0) {
+    if (find_cfi_parts(cfi, start, middle, prolog) != 0 ||
+        find_cfi_parts(cfi, middle, end, code) != 0) {
         return -1;
     }
     cfi->has_last = cfi->has_last || prolog->count + code->count > 0;

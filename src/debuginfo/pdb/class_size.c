@@ -30,8 +30,8 @@ void class_size_free(struct class_size *f)
     memset(f, 0, sizeof(*f));
 }
 
-static uint64_t hash_of(const struct class_size *f, const char *name,
-                        uint32_t size)
+static uint64_t class_hash_of(const struct class_size *f, const char *name,
+                              uint32_t size)
 {
     return table_hash((uintptr_t)f, name, size);
 }
@@ -69,7 +69,8 @@ static struct forward_size *add_class(struct class_size *f, const char *name,
     return added;
 }
 
-static void key_of(const struct leaf *leaf, const char **name, uint32_t *size)
+static void class_key_of(const struct leaf *leaf, const char **name,
+                         uint32_t *size)
 {
     int has;
 
@@ -96,8 +97,8 @@ static int learn_class(struct class_size *f, uint32_t index, struct leaf *leaf)
         leaf->kind = LEAF_OTHER;
         return 0;
     }
-    key_of(leaf, &name, &size);
-    hash = hash_of(f, name, size);
+    class_key_of(leaf, &name, &size);
+    hash = class_hash_of(f, name, size);
     known = find_class(f, name, size, hash);
     if (known == NULL) {
         known = add_class(f, name, size, hash);
@@ -110,7 +111,7 @@ static int learn_class(struct class_size *f, uint32_t index, struct leaf *leaf)
 }
 
 /* Notes that the indices [start, end) have been searched. */
-static int add_span(struct class_size *f, uint32_t start, uint32_t end)
+static int add_class_span(struct class_size *f, uint32_t start, uint32_t end)
 {
     size_t i, j;
 
@@ -147,8 +148,8 @@ bool class_size_find(struct class_size *f, uint32_t index,
     struct leaf other;
     const struct forward_size *known;
 
-    key_of(leaf, &name, &name_size);
-    known = find_class(f, name, name_size, hash_of(f, name, name_size));
+    class_key_of(leaf, &name, &name_size);
+    known = find_class(f, name, name_size, class_hash_of(f, name, name_size));
     if (known != NULL) {
         *size = known->size;
         return true;
@@ -168,13 +169,13 @@ bool class_size_find(struct class_size *f, uint32_t index,
         if (other.kind == LEAF_OTHER) {
             continue;
         }
-        key_of(&other, &found, &found_size);
+        class_key_of(&other, &found, &found_size);
         if (found_size == name_size && memcmp(found, name, name_size) == 0) {
             *size = other.size;
-            add_span(f, index, at + 1);
+            add_class_span(f, index, at + 1);
             return true;
         }
     }
-    add_span(f, index, UINT32_MAX);
+    add_class_span(f, index, UINT32_MAX);
     return false;
 }

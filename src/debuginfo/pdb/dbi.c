@@ -25,8 +25,8 @@ void dbi_free(struct dbi *dbi)
     memset(dbi, 0, sizeof(*dbi));
 }
 
-static int read_header(struct dbi *dbi, const struct msf *msf,
-                       struct sizes *sizes, struct failure *failure)
+static int read_dbi_header(struct dbi *dbi, const struct msf *msf,
+                           struct sizes *sizes, struct failure *failure)
 {
     const uint8_t *p;
 
@@ -77,8 +77,8 @@ static int read_slots(struct dbi *dbi, const struct msf *msf,
 }
 
 /* Reads the module at data[*at..size) and moves *at past it. */
-static int read_module(const uint8_t *data, uint32_t size, uint32_t *at,
-                       struct dbi_module *module)
+static int read_dbi_module(const uint8_t *data, uint32_t size, uint32_t *at,
+                           struct dbi_module *module)
 {
     uint32_t end;
     const uint8_t *p, *name, *object;
@@ -106,8 +106,8 @@ static int read_module(const uint8_t *data, uint32_t size, uint32_t *at,
     return 0;
 }
 
-static int read_modules(struct dbi *dbi, const struct msf *msf,
-                        const struct sizes *sizes, struct failure *failure)
+static int read_dbi_modules(struct dbi *dbi, const struct msf *msf,
+                            const struct sizes *sizes, struct failure *failure)
 {
     size_t n;
     uint32_t at;
@@ -120,7 +120,7 @@ static int read_modules(struct dbi *dbi, const struct msf *msf,
     }
     n = 0;
     for (at = 0; at < sizes->modules; n++) {
-        if (read_module(p, sizes->modules, &at, &module) != 0) {
+        if (read_dbi_module(p, sizes->modules, &at, &module) != 0) {
             return failure_at(failure, DBI_STREAM, HEADER + (uint64_t)at,
                               "module information");
         }
@@ -131,7 +131,8 @@ static int read_modules(struct dbi *dbi, const struct msf *msf,
     }
     at = 0;
     for (dbi->num_modules = 0; dbi->num_modules < n; dbi->num_modules++) {
-        read_module(p, sizes->modules, &at, &dbi->modules[dbi->num_modules]);
+        read_dbi_module(p, sizes->modules, &at,
+                        &dbi->modules[dbi->num_modules]);
     }
     return 0;
 }
@@ -141,10 +142,10 @@ int dbi_read(struct dbi *dbi, const struct msf *msf, struct failure *failure)
     struct sizes sizes = {0, 0, 0};
 
     memset(dbi, 0, sizeof(*dbi));
-    if (read_header(dbi, msf, &sizes, failure) != 0 ||
+    if (read_dbi_header(dbi, msf, &sizes, failure) != 0 ||
         read_slots(dbi, msf, &sizes, failure) != 0) {
         return -1;
     }
     /* last, because names point into the buffer */
-    return read_modules(dbi, msf, &sizes, failure);
+    return read_dbi_modules(dbi, msf, &sizes, failure);
 }

@@ -84,7 +84,7 @@ static enum type_text_status put_procedure_arguments(struct type_names *names,
     return status;
 }
 
-static enum type_text_status begin_name(struct type_names *names)
+static enum type_text_status begin_function_name(struct type_names *names)
 {
     names->text.size = 0;
     names->text.is_cut = 0;
@@ -107,7 +107,7 @@ enum type_text_status function_name_function(struct type_names *names,
     struct leaf leaf;
     enum type_text_status status;
 
-    status = begin_name(names);
+    status = begin_function_name(names);
     leaf.kind = LEAF_OTHER;
     if (type != 0) {
         status = type_text_load(names, type, &leaf);
@@ -284,6 +284,6 @@ static enum type_text_status put_id(struct type_names *names, uint32_t id,
 
 enum type_text_status function_name_id(struct type_names *names, uint32_t id)
 {
-    begin_name(names);
+    begin_function_name(names);
     return end_name(names, put_id(names, id, 0));
 }

@@ -40,7 +40,8 @@ void lines_list_free(struct lines_list *list)
     memset(list, 0, sizeof(*list));
 }
 
-static int add_section(struct lines *lines, const struct c13_subsection *s)
+static int add_line_section(struct lines *lines,
+                            const struct c13_subsection *s)
 {
     struct lines_section *section;
 
@@ -111,7 +112,7 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
     lines->imports.size = 0;
     at = 0;
     while ((rc = c13_next(c13, size, &at, &s)) > 0) {
-        if (s.kind == C13_LINES && add_section(lines, &s) != 0) {
+        if (s.kind == C13_LINES && add_line_section(lines, &s) != 0) {
             return -1;
         }
         if (s.kind == C13_CHECKSUMS) {
@@ -136,7 +137,7 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
 }
 
 /* Finds the source file of a checksum entry, without the cache. */
-static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
+static int read_line_file(struct lines *lines, uint32_t at, uint32_t *source)
 {
     uint32_t left, size;
     const uint8_t *p;
@@ -169,9 +170,9 @@ static void clear_files(struct lines *lines)
     lines->known_files = lines->checksums_size;
 }
 
-/* As read_file(), and puts the result into the cache if the entry has a place
- * there.  The cache is made on first use only, because many modules have a
- * table of files and no lines.  This is called rarely, so it is kept out of
+/* As read_line_file(), and puts the result into the cache if the entry has a
+ * place there.  The cache is made on first use only, because many modules have
+ * a table of files and no lines.  This is called rarely, so it is kept out of
  * the hot code of its caller. */
 static __attribute__((noinline)) int find_file(struct lines *lines,
                                                uint32_t at, uint32_t *source)
@@ -179,7 +180,7 @@ static __attribute__((noinline)) int find_file(struct lines *lines,
     if (lines->known_files != lines->checksums_size) {
         clear_files(lines);
     }
-    if (read_file(lines, at, source) != 0) {
+    if (read_line_file(lines, at, source) != 0) {
         return -1;
     }
     if ((at & 3) != 0 || at >= lines->known_files) {
@@ -195,9 +196,9 @@ static __attribute__((noinline)) int find_file(struct lines *lines,
     return 0;
 }
 
-static inline int add_record(struct lines *lines,
-                             const struct lines_record *record,
-                             struct lines_list *list)
+static inline int add_line_record(struct lines *lines,
+                                  const struct lines_record *record,
+                                  struct lines_list *list)
 {
     uint32_t address, known, source;
     struct symc_line *line;
@@ -233,7 +234,7 @@ static inline int add_record(struct lines *lines,
 int lines_add(struct lines *lines, const struct lines_record *record,
               struct lines_list *list)
 {
-    return add_record(lines, record, list);
+    return add_line_record(lines, record, list);
 }
 
 static void set_end(struct lines_record *record, uint32_t end)
@@ -259,7 +260,7 @@ static int read_block(struct lines *lines, const uint8_t *p, uint32_t count,
         offset = base + le32(p);
         if (*has_pending) {
             set_end(&record, offset);
-            if (add_record(lines, &record, list) != 0) {
+            if (add_line_record(lines, &record, list) != 0) {
                 return -1;
             }
         }
@@ -272,9 +273,9 @@ static int read_block(struct lines *lines, const uint8_t *p, uint32_t count,
     return 0;
 }
 
-static int read_section(struct lines *lines,
-                        const struct lines_section *section,
-                        struct lines_list *list)
+static int read_line_section(struct lines *lines,
+                             const struct lines_section *section,
+                             struct lines_list *list)
 {
     int has_pending;
     uint32_t at, base, count, size, record;
@@ -302,7 +303,7 @@ static int read_section(struct lines *lines,
     }
     if (has_pending) {
         set_end(&pending, base + le32(p + 8));
-        return add_record(lines, &pending, list);
+        return add_line_record(lines, &pending, list);
     }
     return 0;
 }
@@ -342,7 +343,7 @@ int lines_of_procedure(struct lines *lines, uint32_t section, uint32_t offset,
         return 0;
     }
     lines->next_section = n;
-    return read_section(lines, &lines->sections[n - 1], list);
+    return read_line_section(lines, &lines->sections[n - 1], list);
 }
 
 static int sort_lines(struct lines_list *list, size_t first)

@@ -44,7 +44,7 @@ bool msf_sniff(const uint8_t *data, size_t size)
            memcmp(data, magics[0].magic, magics[0].len) == 0;
 }
 
-static bool is_text(const uint8_t *data, size_t size)
+static bool msf_is_text(const uint8_t *data, size_t size)
 {
     size_t i, n;
 
@@ -75,7 +75,7 @@ static enum msf_status identify_msf(const uint8_t *data, size_t size,
         text = "is empty";
     } else if (size < MAGIC_SIZE && memcmp(data, magics[0].magic, size) == 0) {
         text = "is truncated: a PDB has at least 56 bytes";
-    } else if (is_text(data, size)) {
+    } else if (msf_is_text(data, size)) {
         text = data[0] == '<' ? "is HTML or XML text, not a debug file"
                               : "is text, not a debug file";
     } else {
@@ -190,8 +190,8 @@ static enum msf_status read_directory(struct msf *msf, uint32_t *dir_bytes,
     return MSF_OK;
 }
 
-static enum msf_status read_streams(struct msf *msf, uint32_t bytes,
-                                    char *error, size_t size)
+static enum msf_status read_msf_streams(struct msf *msf, uint32_t bytes,
+                                        char *error, size_t size)
 {
     uint32_t i, n;
     uint64_t at, used;
@@ -253,7 +253,7 @@ enum msf_status msf_open(struct msf *msf, const uint8_t *data, size_t size,
         status = read_directory(msf, &bytes, error, error_size);
     }
     if (status == MSF_OK) {
-        status = read_streams(msf, bytes, error, error_size);
+        status = read_msf_streams(msf, bytes, error, error_size);
     }
     if (status != MSF_OK) {
         msf_close(msf);

@@ -152,8 +152,9 @@ static int add_files(struct sources *sources)
     return 0;
 }
 
-static int write_all(struct sources *sources, const struct pdb_identity *id,
-                     const struct symc_sink *sink)
+static int write_pdb_sources(struct sources *sources,
+                             const struct pdb_identity *id,
+                             const struct symc_sink *sink)
 {
     struct sourcecache_identity identity = {{0}, id->age};
 
@@ -189,7 +190,7 @@ int pdb_convert_sources(const uint8_t *data, size_t size,
         return pdb_open_failed(status, text, failure);
     }
     rc = pdb_identity_read(data, size, &identity, text, sizeof(text)) == 0
-             ? write_all(&sources, &identity, sink)
+             ? write_pdb_sources(&sources, &identity, sink)
              : failure_set(failure, FAILURE_DAMAGED, "%s", text);
     if (rc == 0) {
         memcpy(result->guid, identity.guid, sizeof(result->guid));

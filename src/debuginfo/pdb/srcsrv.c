@@ -141,7 +141,7 @@ static int compare_entries(const void *left, const void *right)
     return rc != 0 ? rc : (a->number > b->number) - (a->number < b->number);
 }
 
-static int read_files(struct srcsrv *srcsrv, struct srcsrv_lines *l)
+static int read_srcsrv_files(struct srcsrv *srcsrv, struct srcsrv_lines *l)
 {
     size_t room;
     const char *star;
@@ -192,7 +192,7 @@ int srcsrv_read(struct srcsrv *srcsrv, const struct msf *msf,
     if (!read_ini(&l, of_perforce) || !read_variables(srcsrv, &l)) {
         return 0;
     }
-    return read_files(srcsrv, &l);
+    return read_srcsrv_files(srcsrv, &l);
 }
 
 /* Returns part n of a line, counted from 1.  The tenth part is all of the

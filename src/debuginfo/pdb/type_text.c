@@ -38,7 +38,7 @@ static enum type_text_status put_loaded(struct type_names *s,
                                         enum type_text_status status,
                                         unsigned depth);
 
-static inline void put_string(struct type_names *s, const char *string)
+static inline void put_type_string(struct type_names *s, const char *string)
 {
     text_add_string(&s->text, string);
 }
@@ -78,8 +78,8 @@ enum type_text_status type_text_is_unknown(struct type_names *s,
     return TYPE_TEXT_UNKNOWN;
 }
 
-static enum type_text_status check_member(struct type_names *s,
-                                          const struct leaf *leaf)
+static enum type_text_status check_type_member(struct type_names *s,
+                                               const struct leaf *leaf)
 {
     uint32_t unknown;
 
@@ -130,7 +130,7 @@ enum type_text_status type_text_load(struct type_names *s, uint32_t index,
         return TYPE_TEXT_FAILED;
     }
     if (leaf->kind == LEAF_MEMBER) {
-        return check_member(s, leaf);
+        return check_type_member(s, leaf);
     }
     return leaf->kind == LEAF_UNKNOWN ? type_text_is_unknown(s, leaf)
                                       : TYPE_TEXT_OK;
@@ -148,8 +148,8 @@ void type_text_unknown(struct type_names *s)
 
 /* sizes, for the dimensions of arrays ------------------------------------- */
 
-static uint64_t size_of(struct type_names *s, uint32_t index,
-                        const struct leaf *leaf, unsigned depth);
+static uint64_t type_size_of(struct type_names *s, uint32_t index,
+                             const struct leaf *leaf, unsigned depth);
 
 static uint64_t size_of_index(struct type_names *s, uint32_t index,
                               unsigned depth)
@@ -159,11 +159,11 @@ static uint64_t size_of_index(struct type_names *s, uint32_t index,
     if (depth > MAX_DEPTH || type_text_load(s, index, &leaf) != TYPE_TEXT_OK) {
         return 0;
     }
-    return size_of(s, index, &leaf, depth + 1);
+    return type_size_of(s, index, &leaf, depth + 1);
 }
 
-static uint64_t size_of(struct type_names *s, uint32_t index,
-                        const struct leaf *leaf, unsigned depth)
+static uint64_t type_size_of(struct type_names *s, uint32_t index,
+                             const struct leaf *leaf, unsigned depth)
 {
     int is_pointer;
     unsigned bytes;
@@ -208,7 +208,7 @@ static enum type_text_status put_arguments(struct type_names *s,
 
     for (i = 0; i < list->count; i++) {
         if (i > 0 || comma_first) {
-            put_string(s, ", ");
+            put_type_string(s, ", ");
         }
         p = list->list + 4 * (size_t)i;
         index = le32(p);
@@ -358,7 +358,7 @@ enum type_text_status type_text_method(struct type_names *s,
             return status;
         }
     }
-    put_string(s, "(");
+    put_type_string(s, "(");
     if (!is_this) {
         /* Rust compilers store the type of the first argument here */
         status = type_text_index(s, method->this_type, depth + 1);
@@ -382,7 +382,7 @@ enum type_text_status type_text_method(struct type_names *s,
             keep_list(s, method->arguments, begin, depth);
         }
     }
-    put_string(s, is_const && with_const ? ") const" : ")");
+    put_type_string(s, is_const && with_const ? ") const" : ")");
     return TYPE_TEXT_OK;
 }
 
@@ -398,12 +398,12 @@ static void put_levels(struct type_names *s,
     for (i = levels->count; i > 0; i--) {
         level = &levels->level[i - 1];
         if (level->is_pointee_const) {
-            put_string(s,
-                       space_first || i < levels->count ? " const" : "const");
+            put_type_string(s, space_first || i < levels->count ? " const"
+                                                                : "const");
         }
-        put_string(s, sigils[level->mode]);
+        put_type_string(s, sigils[level->mode]);
         if (level->is_const) {
-            put_string(s, " const");
+            put_type_string(s, " const");
         }
     }
 }
@@ -419,7 +419,7 @@ put_return(struct type_names *s, const struct leaf *function, unsigned depth)
         return TYPE_TEXT_OK;
     }
     status = type_text_index(s, function->type, depth + 1);
-    put_string(s, " ");
+    put_type_string(s, " ");
     return status;
 }
 
@@ -439,7 +439,7 @@ static enum type_text_status put_target(struct type_names *s,
     if (status != TYPE_TEXT_OK) {
         return status;
     }
-    put_string(s, "(");
+    put_type_string(s, "(");
     if (leaf->kind == LEAF_METHOD) {
         status = type_text_index(s, leaf->owner, depth + 1);
         if (status != TYPE_TEXT_OK) {
@@ -447,13 +447,13 @@ static enum type_text_status put_target(struct type_names *s,
         }
     }
     put_levels(s, levels, 0);
-    put_string(s, ")");
+    put_type_string(s, ")");
     if (leaf->kind == LEAF_METHOD) {
         return type_text_method(s, leaf, 0, depth + 1);
     }
-    put_string(s, "(");
+    put_type_string(s, "(");
     status = type_text_index(s, leaf->arguments, depth + 1);
-    put_string(s, ")");
+    put_type_string(s, ")");
     return status;
 }
 
@@ -528,7 +528,7 @@ put_array(struct type_names *s, const struct leaf *array, unsigned depth)
             return status;
         }
     }
-    size = size_of(s, index, &leaf, depth);
+    size = type_size_of(s, index, &leaf, depth);
     status = put_type(s, &leaf, depth + 1);
     if (status != TYPE_TEXT_OK) {
         return status;
@@ -537,7 +537,7 @@ put_array(struct type_names *s, const struct leaf *array, unsigned depth)
         uint64_t below = i + 1 < count ? sizes[i + 1] : size;
 
         if (below == 0) {
-            put_string(s, "[]");
+            put_type_string(s, "[]");
         } else {
             text_add_number(&s->text, "[%llu]", sizes[i] / below);
         }
@@ -554,11 +554,11 @@ static void put_primitive(struct type_names *s, const struct leaf *leaf,
 
     leaf_primitive(leaf->number, &name, &size, &is_pointer);
     if (is_const && !is_pointer) {
-        put_string(s, "const ");
+        put_type_string(s, "const ");
     }
-    put_string(s, name);
+    put_type_string(s, name);
     if (is_pointer) {
-        put_string(s, is_const ? " const*" : "*");
+        put_type_string(s, is_const ? " const*" : "*");
     }
 }
 
@@ -580,20 +580,20 @@ put_modifier(struct type_names *s, const struct leaf *modifier, unsigned depth)
         return TYPE_TEXT_OK;
     }
     if (modifier->is_const) {
-        put_string(s, "const ");
+        put_type_string(s, "const ");
     }
     return put_type(s, &leaf, depth + 1);
 }
 
 /* Writes a record that is not a type in the form that the reference uses. */
-static enum type_text_status put_member(struct type_names *s,
-                                        const struct leaf *leaf)
+static enum type_text_status put_type_member(struct type_names *s,
+                                             const struct leaf *leaf)
 {
     uint32_t unknown;
 
-    put_string(s, "unhandled type /* ");
+    put_type_string(s, "unhandled type /* ");
     member_write(&s->text, leaf->list, leaf->count, &unknown);
-    put_string(s, " */");
+    put_type_string(s, " */");
     return TYPE_TEXT_OK;
 }
 
@@ -610,11 +610,11 @@ static enum type_text_status put_form(struct type_names *s,
         text_add(&s->text, leaf->name, leaf->name_size);
         return TYPE_TEXT_OK;
     case LEAF_METHOD:
-        put_string(s, "()");
+        put_type_string(s, "()");
         return type_text_method(s, leaf, 0, depth + 1);
     case LEAF_PROCEDURE:
         /* the closing parenthesis is missing in the reference, too */
-        put_string(s, "()(");
+        put_type_string(s, "()(");
         return type_text_index(s, leaf->arguments, depth + 1);
     case LEAF_ARGUMENTS:
         return put_arguments(s, leaf, 0, depth + 1);
@@ -625,7 +625,7 @@ static enum type_text_status put_form(struct type_names *s,
     case LEAF_MODIFIER:
         return put_modifier(s, leaf, depth + 1);
     default:
-        return put_member(s, leaf);
+        return put_type_member(s, leaf);
     }
 }
 

@@ -27,7 +27,7 @@ static void convert_undecorate(struct symbol_list *symbols)
     writer->undecorates = false;
 }
 
-static struct dwarf_found find_section(const void *image, const char *name)
+static struct dwarf_found find_pe_section(const void *image, const char *name)
 {
     return pe_section_find(image, name);
 }
@@ -51,7 +51,7 @@ static int convert_pe(const uint8_t *data, size_t size,
     memcpy(identity.guid, id.guid, sizeof(identity.guid));
     identity.age = id.age;
     identity.arch = pe_image_arch(&image);
-    if (dwarf_sections_find(&object, find_section, &image, failure) != 0) {
+    if (dwarf_sections_find(&object, find_pe_section, &image, failure) != 0) {
         return -1;
     }
     symbol_list_init(&symbols, &object, size);

@@ -53,7 +53,7 @@ bool portablepdb_has_sources(const struct metadata_root *root)
     return has;
 }
 
-static int check_status(struct sources *s, enum symc_status status)
+static int portable_status(struct sources *s, enum symc_status status)
 {
     return failure_writer(s->failure, status);
 }
@@ -93,8 +93,8 @@ static int add_links(struct sources *s)
     }
     for (i = 0; i < s->links.count && rc == 0; i++) {
         link = &s->links.links[i];
-        rc = check_status(s, sourcecache_writer_link(
-                                 &s->writer, &link->pattern, &link->url));
+        rc = portable_status(s, sourcecache_writer_link(
+                                    &s->writer, &link->pattern, &link->url));
     }
     return rc;
 }
@@ -108,9 +108,9 @@ static int add_text(struct sources *s, uint32_t file, const uint8_t *text,
     int bytes;
 
     if (utf8_valid(text, size) == size) {
-        return check_status(s,
-                            sourcecache_writer_text(&s->writer, file,
-                                                    (const char *)text, size));
+        return portable_status(s, sourcecache_writer_text(&s->writer, file,
+                                                          (const char *)text,
+                                                          size));
     }
     while (at < size) {
         if (array_need(&s->text, &s->room, n + 4, 1) != 0) {
@@ -124,8 +124,8 @@ static int add_text(struct sources *s, uint32_t file, const uint8_t *text,
         sourcecache_writer_status(&s->writer, file, SOURCECACHE_TOO_LARGE);
         return 0;
     }
-    return check_status(s,
-                        sourcecache_writer_text(&s->writer, file, s->text, n));
+    return portable_status(
+        s, sourcecache_writer_text(&s->writer, file, s->text, n));
 }
 
 static int add_source(struct sources *s, const struct embedded_source *source)
@@ -147,7 +147,7 @@ static int add_source(struct sources *s, const struct embedded_source *source)
     }
     file.path.data = s->name.data;
     file.path.size = (uint32_t)s->name.size;
-    if (check_status(s, sourcecache_writer_file(&s->writer, &file)) != 0) {
+    if (portable_status(s, sourcecache_writer_file(&s->writer, &file)) != 0) {
         return -1;
     }
     switch (embedded_source_text(source, most, &text)) {
@@ -171,7 +171,8 @@ static int add_source(struct sources *s, const struct embedded_source *source)
     return rc;
 }
 
-static int write_all(struct sources *s, const struct symc_sink *sink)
+static int write_portablepdb_sources(struct sources *s,
+                                     const struct symc_sink *sink)
 {
     struct sourcecache_identity identity = {{0}, 0};
     struct custom_rows rows;
@@ -181,8 +182,8 @@ static int write_all(struct sources *s, const struct symc_sink *sink)
         le_guid(identity.guid, s->root.id);
         identity.age = PORTABLEPDB_AGE;
     }
-    if (check_status(s, sourcecache_writer_begin(&s->writer, &identity, 0,
-                                                 sink)) != 0 ||
+    if (portable_status(s, sourcecache_writer_begin(&s->writer, &identity, 0,
+                                                    sink)) != 0 ||
         add_links(s) != 0) {
         return -1;
     }
@@ -192,7 +193,7 @@ static int write_all(struct sources *s, const struct symc_sink *sink)
             return -1;
         }
     }
-    return check_status(s, sourcecache_writer_finish(&s->writer));
+    return portable_status(s, sourcecache_writer_finish(&s->writer));
 }
 
 int portablepdb_convert_sources(const uint8_t *data, size_t size,
@@ -206,7 +207,7 @@ int portablepdb_convert_sources(const uint8_t *data, size_t size,
     s.name.work = WORK_BASE + size * NAME_WORK;
     rc = metadata_root_open(&s.root, data, size, failure) == 0 &&
                  metadata_tables_open(&s.tables, &s.root, false, failure) == 0
-             ? write_all(&s, sink)
+             ? write_portablepdb_sources(&s, sink)
              : -1;
     if (rc == 0 && s.root.id != NULL) {
         le_guid(result->guid, s.root.id);

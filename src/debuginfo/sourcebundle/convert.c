@@ -23,8 +23,8 @@ struct sourcebundle_convert {
     struct failure *failure;
 };
 
-static int check_status(struct sourcebundle_convert *convert,
-                        enum symc_status status)
+static int bundle_status(struct sourcebundle_convert *convert,
+                         enum symc_status status)
 {
     return failure_writer(convert->failure, status);
 }
@@ -36,25 +36,25 @@ static int add_all(struct sourcebundle_convert *convert)
     int rc = 0;
 
     for (i = 0; i < m->num_files && rc == 0; i++) {
-        rc = check_status(
+        rc = bundle_status(
             convert, sourcecache_writer_file(&convert->writer, &m->files[i]));
     }
     for (i = 0; i < m->num_links && rc == 0; i++) {
-        rc = check_status(convert, sourcecache_writer_link(
-                                       &convert->writer, &m->links[i].name,
-                                       &m->links[i].value));
+        rc = bundle_status(convert, sourcecache_writer_link(
+                                        &convert->writer, &m->links[i].name,
+                                        &m->links[i].value));
     }
     for (i = 0; i < m->num_attributes && rc == 0; i++) {
-        rc =
-            check_status(convert, sourcecache_writer_attribute(
-                                      &convert->writer, &m->attributes[i].name,
-                                      &m->attributes[i].value));
+        rc = bundle_status(
+            convert, sourcecache_writer_attribute(&convert->writer,
+                                                  &m->attributes[i].name,
+                                                  &m->attributes[i].value));
     }
     return rc;
 }
 
 /* Of two members with one name the last in the directory counts. */
-static int find_members(struct sourcebundle_convert *convert)
+static int find_bundle_members(struct sourcebundle_convert *convert)
 {
     struct zip_member member;
     uint64_t i, n = zip_count(convert->zip);
@@ -75,8 +75,8 @@ static int find_members(struct sourcebundle_convert *convert)
     return 0;
 }
 
-static int add_text(struct sourcebundle_convert *convert, uint32_t file,
-                    const struct zip_member *member)
+static int add_bundle_text(struct sourcebundle_convert *convert, uint32_t file,
+                           const struct zip_member *member)
 {
     const struct sourcecache_file *f = &convert->manifest.files[file];
     size_t most = convert->left < SOURCECACHE_TEXT_MAX ? (size_t)convert->left
@@ -90,9 +90,9 @@ static int add_text(struct sourcebundle_convert *convert, uint32_t file,
         return 0;
     }
     convert->left -= convert->text.size;
-    if (check_status(convert, sourcecache_writer_text(
-                                  &convert->writer, file, convert->text.data,
-                                  convert->text.size)) != 0) {
+    if (bundle_status(convert, sourcecache_writer_text(
+                                   &convert->writer, file, convert->text.data,
+                                   convert->text.size)) != 0) {
         return -1;
     }
     if (!sourcecache_writer_has_text(&convert->writer, file) ||
@@ -101,8 +101,9 @@ static int add_text(struct sourcebundle_convert *convert, uint32_t file,
         return 0;
     }
     map = script_map(convert->text.data, convert->text.size);
-    return check_status(convert, sourcecache_writer_map(&convert->writer, file,
-                                                        map.data, map.size));
+    return bundle_status(
+        convert,
+        sourcecache_writer_map(&convert->writer, file, map.data, map.size));
 }
 
 static int add_texts(struct sourcebundle_convert *convert)
@@ -114,7 +115,7 @@ static int add_texts(struct sourcebundle_convert *convert)
     for (i = 1; i <= n && zip_next(convert->zip, &member) == 1; i++) {
         file = manifest_find(&convert->manifest, member.name);
         if (file >= 0 && convert->members[file] == i &&
-            add_text(convert, (uint32_t)file, &member) != 0) {
+            add_bundle_text(convert, (uint32_t)file, &member) != 0) {
             return -1;
         }
     }
@@ -136,13 +137,14 @@ static int convert_sourcebundle(const uint8_t *data, size_t size,
                            "is damaged: a source bundle without an archive");
     }
     if (manifest_read(&convert.manifest, convert.zip, failure) == 0 &&
-        check_status(&convert, sourcecache_writer_begin(
-                                   &convert.writer, &convert.manifest.identity,
-                                   SOURCECACHE_SLASHES, sink)) == 0 &&
-        add_all(&convert) == 0 && find_members(&convert) == 0 &&
+        bundle_status(&convert,
+                      sourcecache_writer_begin(
+                          &convert.writer, &convert.manifest.identity,
+                          SOURCECACHE_SLASHES, sink)) == 0 &&
+        add_all(&convert) == 0 && find_bundle_members(&convert) == 0 &&
         add_texts(&convert) == 0) {
-        rc =
-            check_status(&convert, sourcecache_writer_finish(&convert.writer));
+        rc = bundle_status(&convert,
+                           sourcecache_writer_finish(&convert.writer));
     }
     memcpy(result->guid, convert.manifest.identity.guid, sizeof(result->guid));
     result->age = convert.manifest.identity.age;

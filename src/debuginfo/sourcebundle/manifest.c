@@ -213,7 +213,7 @@ static void sort_files(struct manifest *manifest)
     manifest->num_files = n;
 }
 
-static int read_files(struct manifest_reader *r, uint32_t object)
+static int read_manifest_files(struct manifest_reader *r, uint32_t object)
 {
     const struct json *json = &r->json;
     struct manifest *manifest = r->manifest;
@@ -323,7 +323,7 @@ static int read_top(struct manifest_reader *r)
     for (i = 0; i < n && rc == 0; i++) {
         if (json_is(json, at, "files")) {
             rc = manifest->files != NULL ? wrong_manifest(r, "\"files\" twice")
-                                         : read_files(r, at + 1);
+                                         : read_manifest_files(r, at + 1);
         } else if (json_is(json, at, "source_links")) {
             rc = manifest->links != NULL
                      ? wrong_manifest(r, "\"source_links\" twice")

@@ -11,7 +11,7 @@
 
 #define VALUES_MAX ((size_t)1 << 24) /* of JSON: names, sources, sections */
 
-static struct symc_string text_of(const struct json *json, uint32_t value)
+static struct symc_string map_text_of(const struct json *json, uint32_t value)
 {
     struct symc_string text = {json_text(json, value),
                                json->values[value].size};
@@ -68,7 +68,7 @@ static int take_text(const struct json *json, uint32_t item, const char *what,
     text->data = NULL;
     text->size = 0;
     if (json->values[item].type == JSON_STRING) {
-        *text = text_of(json, item);
+        *text = map_text_of(json, item);
     } else if (json->values[item].type != JSON_NULL) {
         return failure_set(failure, FAILURE_DAMAGED,
                            "is not a source map: \"%s\" has something that is "
@@ -88,7 +88,7 @@ static int read_sources(struct sourcemap *map, uint32_t object,
     list = sourcemap_member(json, object, "sources", JSON_ARRAY, failure);
     roots = sourcemap_member(json, object, "sourceRoot", JSON_STRING, failure);
     if (roots != 0 && json->values[roots].size > 0) {
-        root = text_of(json, roots);
+        root = map_text_of(json, roots);
     }
     if (failure->code != FAILURE_NONE || list == 0) {
         return failure->code != FAILURE_NONE ? -1 : 0;
@@ -179,8 +179,8 @@ static int read_ignored(struct sourcemap *map, uint32_t object,
 
 /* Names may be anything: of what is neither text nor a number, they are empty.
  */
-static int read_names(struct sourcemap *map, uint32_t object,
-                      struct failure *failure)
+static int read_map_names(struct sourcemap *map, uint32_t object,
+                          struct failure *failure)
 {
     uint32_t i, list, type;
     const struct json *json = &map->json;
@@ -197,7 +197,7 @@ static int read_names(struct sourcemap *map, uint32_t object,
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
         type = json->values[i].type;
         map->names[map->num_names++] =
-            type == JSON_STRING || type == JSON_NUMBER ? text_of(json, i)
+            type == JSON_STRING || type == JSON_NUMBER ? map_text_of(json, i)
                                                        : nothing;
     }
     return 0;
@@ -212,7 +212,7 @@ static int read_plain_map(struct sourcemap *map, uint32_t object,
     if (read_sources(map, object, failure) != 0 ||
         read_contents(map, object, failure) != 0 ||
         read_ignored(map, object, failure) != 0 ||
-        read_names(map, object, failure) != 0) {
+        read_map_names(map, object, failure) != 0) {
         return -1;
     }
     facebook = sourcemap_member(json, object, "x_facebook_sources", JSON_ARRAY,
@@ -220,8 +220,9 @@ static int read_plain_map(struct sourcemap *map, uint32_t object,
     mappings =
         sourcemap_member(json, object, "mappings", JSON_STRING, failure);
     if (failure->code != FAILURE_NONE ||
-        (mappings != 0 && sourcemap_read_mappings(map, text_of(json, mappings),
-                                                  failure) != 0)) {
+        (mappings != 0 &&
+         sourcemap_read_mappings(map, map_text_of(json, mappings), failure) !=
+             0)) {
         return -1;
     }
     return facebook != 0 ? sourcemap_read_functions(map, facebook, failure)
@@ -265,7 +266,7 @@ static void check_types(const struct json *json, uint32_t object,
                            failure);
     for (i = 0; i < COUNT(ids); i++) {
         value = sourcemap_member(json, object, ids[i], JSON_STRING, failure);
-        if (value != 0 && !is_debug_id(text_of(json, value))) {
+        if (value != 0 && !is_debug_id(map_text_of(json, value))) {
             failure_set(failure, FAILURE_DAMAGED,
                         "is not a source map: \"%s\" is no debug id", ids[i]);
         }
@@ -321,7 +322,7 @@ static void read_debug_id(struct sourcemap *map)
         id = json_member(&map->json, 0, "debug_id");
     }
     if (id != 0 && map->json.values[id].type == JSON_STRING) {
-        map->debug_id = text_of(&map->json, id);
+        map->debug_id = map_text_of(&map->json, id);
     }
 }
 

@@ -52,8 +52,9 @@ static bool section_number(const struct json *json, uint32_t object,
     return true;
 }
 
-static int read_section(const struct json *json, uint32_t item,
-                        struct section *section, struct failure *failure)
+static int read_sourcemap_section(const struct json *json, uint32_t item,
+                                  struct section *section,
+                                  struct failure *failure)
 {
     uint32_t offset = json_member(json, item, "offset");
 
@@ -200,9 +201,9 @@ static int join_section(struct sourcemap *map, struct joined *joined,
 
 /* Reads the map of a section and joins it to the others.  The part borrows the
  * JSON, and its arena's texts stay with the joined map. */
-static int add_section(struct sourcemap *map, struct joined *joined,
-                       const struct section *section, unsigned depth,
-                       struct failure *failure)
+static int add_sourcemap_section(struct sourcemap *map, struct joined *joined,
+                                 const struct section *section, unsigned depth,
+                                 struct failure *failure)
 {
     int rc;
     struct sourcemap part;
@@ -243,13 +244,13 @@ int sourcemap_read_sections(struct sourcemap *map, uint32_t list,
     for (i = list + 1; rc == 0 && i < json->values[list].end;
          i = json->values[i].end) {
         sections[n].order = n;
-        rc = read_section(json, i, &sections[n++], failure);
+        rc = read_sourcemap_section(json, i, &sections[n++], failure);
     }
     if (rc == 0 && n > 1) {
         qsort(sections, n, sizeof(*sections), compare_sections);
     }
     for (i = 0; rc == 0 && i < n; i++) {
-        rc = add_section(map, &joined, &sections[i], depth, failure);
+        rc = add_sourcemap_section(map, &joined, &sections[i], depth, failure);
     }
     table_free(&joined.sources);
     table_free(&joined.names);

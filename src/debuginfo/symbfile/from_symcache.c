@@ -201,7 +201,7 @@ static int take_range(struct from_symcache *from, uint64_t begin, uint64_t end)
                     begin);
 }
 
-static int take_ranges(struct from_symcache *from)
+static int take_symcache_ranges(struct from_symcache *from)
 {
     uint32_t i, n = from->symcache->num_ranges;
     uint64_t end;
@@ -233,7 +233,7 @@ int symbfile_ranges_from_symcache(const struct symc_reader *symcache,
     from->base = base;
     from->failure = failure;
     rc = symbfile_writer_begin(&from->writer, sink, failure) != 0 ||
-                 take_ranges(from) != 0 ||
+                 take_symcache_ranges(from) != 0 ||
                  symbfile_writer_finish(&from->writer) != 0
              ? -1
              : 0;

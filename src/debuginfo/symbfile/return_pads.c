@@ -140,7 +140,7 @@ static int begin_function(struct pads *p, uint64_t begin)
 
 /* Reads the instructions of a range of the SymCache.  They follow those of the
  * range before, if it is of the same function. */
-static int take_range(struct pads *p, uint64_t begin, uint64_t end)
+static int take_pad_range(struct pads *p, uint64_t begin, uint64_t end)
 {
     size_t size, left;
 
@@ -164,7 +164,7 @@ static int take_range(struct pads *p, uint64_t begin, uint64_t end)
     return 0;
 }
 
-static int take_ranges(struct pads *p)
+static int take_pad_ranges(struct pads *p)
 {
     uint32_t i, n = p->symcache->num_ranges;
     uint64_t end;
@@ -176,7 +176,7 @@ static int take_ranges(struct pads *p)
         if (inline_chain_read(p->symcache,
                               symc_reader_range_location(p->symcache, i),
                               &p->chain, p->failure) != 0 ||
-            take_range(p, symc_reader_range(p->symcache, i), end) != 0) {
+            take_pad_range(p, symc_reader_range(p->symcache, i), end) != 0) {
             return -1;
         }
     }
@@ -200,7 +200,7 @@ int symbfile_pads_from_symcache(const struct symc_reader *symcache,
     p->failure = failure;
     rc = open_disassembler(p) != 0 ||
                  symbfile_writer_begin(&p->writer, sink, failure) != 0 ||
-                 take_ranges(p) != 0 ||
+                 take_pad_ranges(p) != 0 ||
                  symbfile_writer_finish(&p->writer) != 0
              ? -1
              : 0;

@@ -34,8 +34,8 @@ static int keep_array(struct arena *arena, const void **array, size_t size)
     return 0;
 }
 
-static int add_record(struct symbfile_search *search,
-                      const struct symbfile_record *record)
+static int add_search_record(struct symbfile_search *search,
+                             const struct symbfile_record *record)
 {
     struct symbfile_entry *entry;
 
@@ -93,7 +93,7 @@ int symbfile_search_open(struct symbfile_search *search, const uint8_t *data,
     memset(search, 0, sizeof(*search));
     symbfile_reader_init(&reader, data, size);
     while ((rc = symbfile_reader_next(&reader, &record)) > 0) {
-        if (add_record(search, &record) != 0) {
+        if (add_search_record(search, &record) != 0) {
             rc = failure_memory(failure);
             break;
         }
@@ -158,7 +158,8 @@ static int note_entry(struct symbfile_search *search, size_t *count,
     return 0;
 }
 
-static uint32_t line_at(const struct symbfile_record *record, uint64_t address)
+static uint32_t search_line_at(const struct symbfile_record *record,
+                               uint64_t address)
 {
     size_t i = record->num_lines;
 
@@ -185,7 +186,7 @@ static long make_frames(struct symbfile_search *search, size_t count,
         frame->func = record->func;
         frame->file = record->file;
         if (i + 1 == count) {
-            frame->line = line_at(record, address);
+            frame->line = search_line_at(record, address);
             break;
         }
         callee = &search->found[i + 1]->record;

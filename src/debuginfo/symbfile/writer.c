@@ -215,8 +215,9 @@ static bool put_funcs(const struct symbfile_writer *writer, pb_ostream_t *s,
     return is_put;
 }
 
-static bool put_files(const struct symbfile_writer *writer, pb_ostream_t *s,
-                      const struct symbfile_writer_item *item)
+static bool put_symbfile_files(const struct symbfile_writer *writer,
+                               pb_ostream_t *s,
+                               const struct symbfile_writer_item *item)
 {
     size_t i;
     bool is_put = true;
@@ -247,7 +248,7 @@ static bool put_pad(const struct symbfile_writer *writer, pb_ostream_t *s,
     return put_address(writer, s, SYMBFILE_PAD_DELTA, SYMBFILE_PAD_ADDRESS,
                        item->record.address) &&
            put_part(writer, s, SYMBFILE_PAD_FUNC, put_funcs, item) &&
-           put_part(writer, s, SYMBFILE_PAD_FILE, put_files, item) &&
+           put_part(writer, s, SYMBFILE_PAD_FILE, put_symbfile_files, item) &&
            put_part(writer, s, SYMBFILE_PAD_LINE, put_frame_lines, item);
 }
 
@@ -265,8 +266,9 @@ static bool put_strings(const struct symbfile_writer *writer, pb_ostream_t *s,
     return is_put;
 }
 
-static bool put_header(const struct symbfile_writer *writer, pb_ostream_t *s,
-                       const struct symbfile_writer_item *item)
+static bool put_symbfile_header(const struct symbfile_writer *writer,
+                                pb_ostream_t *s,
+                                const struct symbfile_writer_item *item)
 {
     return true; /* it is empty */
 }
@@ -305,7 +307,8 @@ int symbfile_writer_begin(struct symbfile_writer *writer,
     }
     s = stream_of(writer);
     return pb_write(&s, (const pb_byte_t *)SYMBFILE_MAGIC, SYMBFILE_MAGIC_SIZE)
-               ? put_record(writer, SYMBFILE_TYPE_HEADER, put_header, NULL)
+               ? put_record(writer, SYMBFILE_TYPE_HEADER, put_symbfile_header,
+                            NULL)
                : -1;
 }
 
@@ -369,8 +372,9 @@ static void *copy_bytes(struct symbfile_writer *writer, const void *data,
     return p;
 }
 
-static int add_string(struct symbfile_writer *writer, uint64_t hash,
-                      const struct symc_string *text, uint32_t *number)
+static int add_symbfile_string(struct symbfile_writer *writer, uint64_t hash,
+                               const struct symc_string *text,
+                               uint32_t *number)
 {
     struct symbfile_string *s;
 
@@ -412,7 +416,7 @@ static int take_string(struct symbfile_writer *writer,
             return 0;
         }
     }
-    if (add_string(writer, hash, text, number) != 0) {
+    if (add_symbfile_string(writer, hash, text, number) != 0) {
         return -1;
     }
     writer->strings[*number].is_in_table = is_in_table;

@@ -25,8 +25,8 @@ void wasm_build_id_read(const uint8_t *data, size_t size,
 }
 
 /* As the converter has it: the last id counts, and a short one is none. */
-static void read_custom(struct wasm_bytes *section,
-                        struct wasm_identity *identity)
+static void read_wasm_custom(struct wasm_bytes *section,
+                             struct wasm_identity *identity)
 {
     struct wasm_bytes name = wasm_part(section);
 
@@ -78,7 +78,7 @@ int wasm_identity_read(const uint8_t *data, size_t size,
             return -1;
         }
         if (id == WASM_CUSTOM) {
-            read_custom(&section, identity);
+            read_wasm_custom(&section, identity);
         } else if (id == WASM_CODE) {
             identity->has_symbols = true;
             identity->code = (uint64_t)(section.at - data);

@@ -206,8 +206,8 @@ static int read_custom(struct wasm_module_reader *module, struct wasm_bytes *b)
     return 0;
 }
 
-static int read_section(struct wasm_module_reader *module, uint8_t id,
-                        struct wasm_bytes *b)
+static int read_wasm_section(struct wasm_module_reader *module, uint8_t id,
+                             struct wasm_bytes *b)
 {
     int rc;
 
@@ -262,7 +262,7 @@ int wasm_module_read(const uint8_t *data, size_t size,
         if (section.has_failed) {
             return damaged_module(&r, bytes.at, "a section is cut off");
         }
-        if (read_section(&r, id, &section) != 0) {
+        if (read_wasm_section(&r, id, &section) != 0) {
             return -1;
         }
     }

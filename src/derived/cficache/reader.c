@@ -18,7 +18,7 @@ static const struct symc_head head = {"CfiCache", CFICACHE_MAGIC,
                                       CFICACHE_VERSION, CFICACHE_HEADER};
 
 /* Returns where a part of size bytes begins, and moves the end past it. */
-static uint64_t take(uint64_t *end, uint64_t size)
+static uint64_t take_cficache(uint64_t *end, uint64_t size)
 {
     uint64_t begin = *end;
 
@@ -27,22 +27,23 @@ static uint64_t take(uint64_t *end, uint64_t size)
 }
 
 /* Computes where the parts begin; returns where the last one ends. */
-static uint64_t lay_out(struct cficache_reader *reader)
+static uint64_t cficache_lay_out(struct cficache_reader *reader)
 {
     unsigned i;
     uint64_t end = CFICACHE_HEADER;
 
     for (i = 0; i < CFICACHE_MAPS; i++) {
         reader->maps[i] =
-            take(&end, (uint64_t)reader->num_points[i] * POINT_SIZE);
+            take_cficache(&end, (uint64_t)reader->num_points[i] * POINT_SIZE);
     }
-    reader->sets = take(&end, ((uint64_t)reader->num_sets + 1) * 4);
+    reader->sets = take_cficache(&end, ((uint64_t)reader->num_sets + 1) * 4);
     reader->rules =
-        take(&end, (uint64_t)reader->num_rules * CFICACHE_RULE_SIZE);
-    reader->wins = take(&end, (uint64_t)reader->num_wins * CFICACHE_WIN_SIZE);
-    reader->programs = take(&end, reader->program_bytes);
-    reader->names = take(&end, reader->name_bytes);
-    reader->file = take(&end, reader->file_bytes);
+        take_cficache(&end, (uint64_t)reader->num_rules * CFICACHE_RULE_SIZE);
+    reader->wins =
+        take_cficache(&end, (uint64_t)reader->num_wins * CFICACHE_WIN_SIZE);
+    reader->programs = take_cficache(&end, reader->program_bytes);
+    reader->names = take_cficache(&end, reader->name_bytes);
+    reader->file = take_cficache(&end, reader->file_bytes);
     return end;
 }
 
@@ -69,7 +70,8 @@ enum symc_reader_status cficache_reader_open(struct cficache_reader *reader,
     r.program_bytes = le32(r.data + CFICACHE_AT_PROGRAMS);
     r.name_bytes = le32(r.data + CFICACHE_AT_NAMES);
     r.file_bytes = le32(r.data + CFICACHE_AT_FILE);
-    status = symc_head_check_end(lay_out(&r), size, error, error_size);
+    status =
+        symc_head_check_end(cficache_lay_out(&r), size, error, error_size);
     if (status == SYMC_OPENED) {
         *reader = r;
     }

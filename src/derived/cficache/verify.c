@@ -16,7 +16,7 @@ struct cficache_verify {
     uint8_t *starts; /* one bit per byte of programs: a program begins here */
 };
 
-static bool check_layout(const struct cficache_verify *verify)
+static bool check_cficache_layout(const struct cficache_verify *verify)
 {
     const struct cficache_reader *cficache = verify->reader;
     size_t end = cficache->file + ((size_t)cficache->file_bytes + 3) / 4 * 4;
@@ -213,8 +213,8 @@ static bool check_wins(const struct cficache_verify *verify)
     return true;
 }
 
-static bool check_map(const struct cficache_verify *verify,
-                      enum cficache_map map)
+static bool check_cficache_map(const struct cficache_verify *verify,
+                               enum cficache_map map)
 {
     uint32_t i, start, value, last = 0;
     const struct cficache_reader *cficache = verify->reader;
@@ -257,11 +257,12 @@ enum symc_verify_status cficache_verify(const struct cficache_reader *reader,
         snprintf(error, error_size, "no memory for a check");
         return SYMC_NOT_VERIFIED;
     }
-    is_sound = check_layout(&verify) && check_names(&verify) &&
+    is_sound = check_cficache_layout(&verify) && check_names(&verify) &&
                check_programs(&verify) && check_sets(&verify) &&
-               check_wins(&verify) && check_map(&verify, CFICACHE_RULES) &&
-               check_map(&verify, CFICACHE_CORRECTIONS) &&
-               check_map(&verify, CFICACHE_WIN);
+               check_wins(&verify) &&
+               check_cficache_map(&verify, CFICACHE_RULES) &&
+               check_cficache_map(&verify, CFICACHE_CORRECTIONS) &&
+               check_cficache_map(&verify, CFICACHE_WIN);
     free(verify.starts);
     return is_sound ? SYMC_SOUND : SYMC_VIOLATED;
 }

@@ -362,9 +362,9 @@ enum symc_status cficache_writer_range(struct cficache_writer *writer,
 }
 
 /* Adds a record to those that there are, and the row of its span. */
-static enum symc_status add_record(struct cficache_writer *writer,
-                                   const struct cficache_win *win,
-                                   struct cficache_span *span)
+static enum symc_status add_cficache_record(struct cficache_writer *writer,
+                                            const struct cficache_win *win,
+                                            struct cficache_span *span)
 {
     uint8_t *p;
 
@@ -444,7 +444,7 @@ enum symc_status cficache_writer_win(struct cficache_writer *writer,
         status = compile_program(writer, &win, program, program_size);
     }
     if (status == SYMC_OK) {
-        status = add_record(writer, &win, &span);
+        status = add_cficache_record(writer, &win, &span);
     }
     return status == SYMC_OK && cficache_spans_add(wins, &span) != 0
                ? SYMC_NO_MEMORY
@@ -472,10 +472,11 @@ static void writer_put_map(struct symc_output *out,
     }
 }
 
-static void put_header(struct symc_output *out,
-                       const struct cficache_writer *writer,
-                       const struct cficache_identity *identity,
-                       const struct cficache_points *maps, size_t name_bytes)
+static void put_cficache_header(struct symc_output *out,
+                                const struct cficache_writer *writer,
+                                const struct cficache_identity *identity,
+                                const struct cficache_points *maps,
+                                size_t name_bytes)
 {
     unsigned i;
     uint8_t *p = symc_output_room(out, CFICACHE_HEADER);
@@ -501,7 +502,8 @@ static void put_header(struct symc_output *out,
 
 /* Writes all names into a buffer for as many as there can be; returns their
  * size. */
-static size_t write_names(const struct cficache_names *names, uint8_t *p)
+static size_t write_cficache_names(const struct cficache_names *names,
+                                   uint8_t *p)
 {
     unsigned i;
     uint8_t *begin = p;
@@ -514,18 +516,17 @@ static size_t write_names(const struct cficache_names *names, uint8_t *p)
     return (size_t)(p - begin);
 }
 
-static enum symc_status write_file(struct cficache_writer *writer,
-                                   const struct cficache_identity *identity,
-                                   const struct cficache_points *maps,
-                                   const struct symc_sink *sink)
+static enum symc_status write_cficache_file(
+    struct cficache_writer *writer, const struct cficache_identity *identity,
+    const struct cficache_points *maps, const struct symc_sink *sink)
 {
     size_t i, name_bytes;
     uint8_t names[sizeof(writer->names.texts) + CFICACHE_NAMES];
     struct symc_output out;
 
     symc_output_init(&out, sink);
-    name_bytes = write_names(&writer->names, names);
-    put_header(&out, writer, identity, maps, name_bytes);
+    name_bytes = write_cficache_names(&writer->names, names);
+    put_cficache_header(&out, writer, identity, maps, name_bytes);
     for (i = 0; i < CFICACHE_MAPS; i++) {
         writer_put_map(&out, &maps[i]);
     }
@@ -597,7 +598,7 @@ cficache_writer_finish(struct cficache_writer *writer,
         status = SYMC_NO_MEMORY;
     }
     if (status == SYMC_OK) {
-        status = write_file(writer, identity, maps, sink);
+        status = write_cficache_file(writer, identity, maps, sink);
     }
     for (i = 0; i < CFICACHE_MAPS; i++) {
         free(maps[i].data);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_header(uint8_t *p, const struct codecache_content *content)
+static void put_codecache_header(uint8_t *p,
+                                 const struct codecache_content *content)
 {
     memcpy(p, CODECACHE_MAGIC, 4);
     symc_store(p + CODECACHE_AT_VERSION, CODECACHE_VERSION);
@@ -19,8 +20,8 @@ static void put_header(uint8_t *p, const struct codecache_content *content)
 }
 
 /* Returns the size of header and lists; *total is that of the file. */
-static uint64_t lay_out(const struct codecache_content *content,
-                        uint64_t *total)
+static uint64_t codecache_lay_out(const struct codecache_content *content,
+                                  uint64_t *total)
 {
     uint64_t lists = CODECACHE_HEADER +
                      (uint64_t)content->num_parts * CODECACHE_PART_SIZE +
@@ -37,7 +38,7 @@ static uint64_t lay_out(const struct codecache_content *content,
 enum symc_status codecache_write(const struct codecache_content *content,
                                  const struct symc_sink *sink)
 {
-    uint64_t total, lists = lay_out(content, &total);
+    uint64_t total, lists = codecache_lay_out(content, &total);
     uint32_t i, offset = (uint32_t)lists;
     uint8_t *head, *p;
     int rc;
@@ -46,7 +47,7 @@ enum symc_status codecache_write(const struct codecache_content *content,
     if (head == NULL) {
         return SYMC_NO_MEMORY;
     }
-    put_header(head, content);
+    put_codecache_header(head, content);
     p = head + CODECACHE_HEADER;
     for (i = 0; i < content->num_parts; i++, p += CODECACHE_PART_SIZE) {
         symc_store(p, content->parts[i].address);

@@ -16,7 +16,7 @@ static const struct symc_head head = {"JsCache", JSCACHE_MAGIC,
                                       JSCACHE_VERSION, JSCACHE_HEADER};
 
 /* Returns where a part of size bytes begins, and moves the end past it. */
-static size_t take(uint64_t *end, uint64_t size)
+static size_t take_jscache(uint64_t *end, uint64_t size)
 {
     uint64_t begin = (*end + 7) & ~(uint64_t)7;
 
@@ -25,20 +25,21 @@ static size_t take(uint64_t *end, uint64_t size)
 }
 
 /* Computes where the parts begin; returns where the last one ends. */
-static uint64_t lay_out(struct jscache_reader *reader)
+static uint64_t jscache_lay_out(struct jscache_reader *reader)
 {
     uint64_t end = JSCACHE_HEADER;
 
-    reader->positions =
-        take(&end, (uint64_t)reader->num_positions * JSCACHE_POSITION_SIZE);
-    reader->mappings =
-        take(&end, (uint64_t)reader->num_positions * JSCACHE_MAPPING_SIZE);
+    reader->positions = take_jscache(&end, (uint64_t)reader->num_positions *
+                                               JSCACHE_POSITION_SIZE);
+    reader->mappings = take_jscache(&end, (uint64_t)reader->num_positions *
+                                              JSCACHE_MAPPING_SIZE);
     reader->files =
-        take(&end, (uint64_t)reader->num_files * JSCACHE_FILE_SIZE);
-    reader->lines = take(&end, (uint64_t)reader->num_lines * 4);
-    reader->strings = take(&end, reader->string_bytes);
+        take_jscache(&end, (uint64_t)reader->num_files * JSCACHE_FILE_SIZE);
+    reader->lines = take_jscache(&end, (uint64_t)reader->num_lines * 4);
+    reader->strings = take_jscache(&end, reader->string_bytes);
     if (reader->num_ignored > 0) {
-        reader->ignored = take(&end, (uint64_t)reader->num_ignored * 4);
+        reader->ignored =
+            take_jscache(&end, (uint64_t)reader->num_ignored * 4);
     }
     return end;
 }
@@ -62,7 +63,7 @@ enum symc_reader_status jscache_reader_open(struct jscache_reader *reader,
     r.string_bytes = le32(r.data + JSCACHE_AT_STRINGS);
     r.num_ignored = le32(r.data + JSCACHE_AT_IGNORED);
     r.ignored = 0;
-    status = symc_head_check_end(lay_out(&r), size, error, error_size);
+    status = symc_head_check_end(jscache_lay_out(&r), size, error, error_size);
     if (status == SYMC_OPENED) {
         *reader = r;
     }
@@ -107,8 +108,8 @@ static uint32_t count_up_to(const struct jscache_reader *reader, uint64_t key)
     return base;
 }
 
-static struct symc_string string_at(const struct jscache_reader *reader,
-                                    uint32_t offset)
+static struct symc_string
+jscache_string_at(const struct jscache_reader *reader, uint32_t offset)
 {
     struct symc_string string = {NULL, 0};
 
@@ -131,9 +132,9 @@ void jscache_reader_token(const struct jscache_reader *reader, uint32_t index,
     token->file = le32(p);
     token->line = le32(p + 4);
     token->column = le32(p + 8);
-    token->name = string_at(reader, le32(p + 12));
+    token->name = jscache_string_at(reader, le32(p + 12));
     scope = le32(p + 16);
-    token->function = string_at(reader, scope);
+    token->function = jscache_string_at(reader, scope);
     token->scope = scope == JSCACHE_NONE        ? JSCACHE_SCOPE_NONE
                    : scope == JSCACHE_ANONYMOUS ? JSCACHE_SCOPE_ANONYMOUS
                                                 : JSCACHE_SCOPE_NAMED;
@@ -188,16 +189,16 @@ bool jscache_reader_file(const struct jscache_reader *reader, uint32_t index,
         return false;
     }
     p = reader->data + reader->files + (size_t)index * JSCACHE_FILE_SIZE;
-    file->name = string_at(reader, le32(p));
-    file->text = string_at(reader, le32(p + 4));
+    file->name = jscache_string_at(reader, le32(p));
+    file->text = jscache_string_at(reader, le32(p + 4));
     file->is_ignored = is_ignored(reader, index);
     return true;
 }
 
 /* A line of the file at p, of its text. */
-static bool line_at(const struct jscache_reader *reader, const uint8_t *p,
-                    struct symc_string file, uint32_t line,
-                    struct symc_string *text)
+static bool jscache_line_at(const struct jscache_reader *reader,
+                            const uint8_t *p, struct symc_string file,
+                            uint32_t line, struct symc_string *text)
 {
     uint32_t from, to, first = le32(p + 8), end = le32(p + 12);
 
@@ -229,9 +230,9 @@ unsigned jscache_reader_lines(const struct jscache_reader *reader,
         return 0;
     }
     p = reader->data + reader->files + (size_t)file * JSCACHE_FILE_SIZE;
-    text = string_at(reader, le32(p + 4));
+    text = jscache_string_at(reader, le32(p + 4));
     while (text.data != NULL && n < count && n <= UINT32_MAX - line &&
-           line_at(reader, p, text, line + n, &lines[n])) {
+           jscache_line_at(reader, p, text, line + n, &lines[n])) {
         n++;
     }
     return n;

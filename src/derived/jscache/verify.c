@@ -69,7 +69,7 @@ static bool check_lines(const struct jscache_verify *verify, uint32_t index,
     return true;
 }
 
-static bool check_files(const struct jscache_verify *verify)
+static bool check_jscache_files(const struct jscache_verify *verify)
 {
     size_t at;
     uint32_t i, text;
@@ -159,7 +159,7 @@ enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
     }
     status = soundness_strings(&verify.file, SYMC_VERSION);
     if (status == SYMC_SOUND &&
-        (!check_files(&verify) || !check_mappings(&verify))) {
+        (!check_jscache_files(&verify) || !check_mappings(&verify))) {
         status = SYMC_VIOLATED;
     }
     soundness_end(&verify.file);

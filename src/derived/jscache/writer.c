@@ -45,8 +45,8 @@ static enum symc_status add_line(struct jscache_writer *writer, size_t offset)
 }
 
 /* Adds where the lines of a text begin: of each file at least one. */
-static enum symc_status add_lines(struct jscache_writer *writer,
-                                  struct symc_string text)
+static enum symc_status add_jscache_lines(struct jscache_writer *writer,
+                                          struct symc_string text)
 {
     const char *p = text.data;
     enum symc_status status = add_line(writer, 0);
@@ -78,7 +78,7 @@ enum symc_status jscache_writer_file(struct jscache_writer *writer,
         jscache_writer_text(writer, name, &name_at) != SYMC_OK ||
         (text.data != NULL &&
          jscache_writer_text(writer, text, &text_at) != SYMC_OK) ||
-        add_lines(writer, text) != SYMC_OK) {
+        add_jscache_lines(writer, text) != SYMC_OK) {
         return SYMC_NO_MEMORY;
     }
     if (is_ignored) {
@@ -92,8 +92,9 @@ enum symc_status jscache_writer_file(struct jscache_writer *writer,
     return SYMC_OK;
 }
 
-static void put_header(struct symc_output *out,
-                       const struct jscache_writer *writer, size_t num_rows)
+static void put_jscache_header(struct symc_output *out,
+                               const struct jscache_writer *writer,
+                               size_t num_rows)
 {
     symc_output_bytes(out, JSCACHE_MAGIC, 4);
     symc_output_number(out, JSCACHE_VERSION);
@@ -113,7 +114,7 @@ static bool is_same(const struct jscache_row *a, const struct jscache_row *b)
 }
 
 /* Leaves out what tells nothing new; returns how many rows are left. */
-static size_t pack(struct jscache_row *rows, size_t n)
+static size_t pack_jscache(struct jscache_row *rows, size_t n)
 {
     size_t i, count = 0;
 
@@ -135,9 +136,9 @@ enum symc_status jscache_writer_finish(struct jscache_writer *writer,
     if (n > UINT32_MAX) {
         return SYMC_NO_MEMORY;
     }
-    n = pack(rows, n);
+    n = pack_jscache(rows, n);
     symc_output_init(&out, sink);
-    put_header(&out, writer, n);
+    put_jscache_header(&out, writer, n);
     for (i = 0; i < n; i++) {
         symc_output_number(&out, rows[i].minified_line);
         symc_output_number(&out, rows[i].minified_column);

@@ -10,7 +10,7 @@ struct ppdbcache_verify {
     struct soundness file;
 };
 
-static bool check_header(const struct ppdbcache_verify *verify)
+static bool check_ppdbcache_header(const struct ppdbcache_verify *verify)
 {
     const struct ppdbcache_reader *ppdbcache = verify->reader;
 
@@ -26,7 +26,7 @@ static bool check_header(const struct ppdbcache_verify *verify)
                            PPDBCACHE_HEADER, "header");
 }
 
-static bool check_files(const struct ppdbcache_verify *verify)
+static bool check_ppdbcache_files(const struct ppdbcache_verify *verify)
 {
     size_t at;
     uint32_t i, name;
@@ -46,7 +46,7 @@ static bool check_files(const struct ppdbcache_verify *verify)
     return true;
 }
 
-static bool check_ranges(const struct ppdbcache_verify *verify)
+static bool check_ppdbcache_ranges(const struct ppdbcache_verify *verify)
 {
     uint32_t i, line, file;
     const struct ppdbcache_reader *ppdbcache = verify->reader;
@@ -81,12 +81,12 @@ enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
         .file = SOUNDNESS_OF(reader, error, error_size),
     };
 
-    if (!check_header(&verify)) {
+    if (!check_ppdbcache_header(&verify)) {
         return SYMC_VIOLATED;
     }
     status = soundness_strings(&verify.file, SYMC_VERSION);
-    if (status == SYMC_SOUND &&
-        (!check_files(&verify) || !check_ranges(&verify))) {
+    if (status == SYMC_SOUND && (!check_ppdbcache_files(&verify) ||
+                                 !check_ppdbcache_ranges(&verify))) {
         status = SYMC_VIOLATED;
     }
     soundness_end(&verify.file);

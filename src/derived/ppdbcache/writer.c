@@ -49,7 +49,7 @@ enum symc_status ppdbcache_writer_file(struct ppdbcache_writer *writer,
     return SYMC_OK;
 }
 
-static uint64_t key_of(const struct ppdbcache_point *point)
+static uint64_t ppdbcache_key_of(const struct ppdbcache_point *point)
 {
     return (uint64_t)point->method << 32 | point->il;
 }
@@ -65,7 +65,8 @@ enum symc_status ppdbcache_writer_point(struct ppdbcache_writer *writer,
     writer->is_unsorted =
         writer->is_unsorted ||
         (writer->num_points > 0 &&
-         key_of(&writer->points[writer->num_points - 1]) >= key_of(point));
+         ppdbcache_key_of(&writer->points[writer->num_points - 1]) >=
+             ppdbcache_key_of(point));
     writer->points[writer->num_points++] = *point;
     return SYMC_OK;
 }
@@ -73,7 +74,7 @@ enum symc_status ppdbcache_writer_point(struct ppdbcache_writer *writer,
 static int compare(const void *a, const void *b)
 {
     const struct ppdbcache_point *const *x = a, *const *y = b;
-    uint64_t l = key_of(*x), r = key_of(*y);
+    uint64_t l = ppdbcache_key_of(*x), r = ppdbcache_key_of(*y);
 
     if (l == r) { /* in the order in which they were added */
         return *x < *y ? -1 : 1;
@@ -101,7 +102,8 @@ static enum symc_status sort_points(struct ppdbcache_writer *writer)
     }
     qsort(order, writer->num_points, sizeof(*order), compare);
     for (i = 0; i < writer->num_points; i++) {
-        if (n == 0 || key_of(&sorted[n - 1]) != key_of(order[i])) {
+        if (n == 0 ||
+            ppdbcache_key_of(&sorted[n - 1]) != ppdbcache_key_of(order[i])) {
             n++;
         }
         sorted[n - 1] = *order[i];
@@ -113,8 +115,8 @@ static enum symc_status sort_points(struct ppdbcache_writer *writer)
     return SYMC_OK;
 }
 
-static inline void put(struct symc_output *out, uint32_t first,
-                       uint32_t second)
+static inline void put_ppdbcache(struct symc_output *out, uint32_t first,
+                                 uint32_t second)
 {
     uint8_t *p = symc_output_room(out, 8);
 
@@ -147,13 +149,13 @@ ppdbcache_writer_finish(struct ppdbcache_writer *writer,
     symc_store(p + PPDBCACHE_AT_RANGES, (uint32_t)writer->num_points);
     symc_store(p + PPDBCACHE_AT_STRINGS, (uint32_t)writer->strings.size);
     for (i = 0; i < writer->num_files; i++) {
-        put(&out, writer->files[i].name, writer->files[i].language);
+        put_ppdbcache(&out, writer->files[i].name, writer->files[i].language);
     }
     for (i = 0; i < writer->num_points; i++) {
-        put(&out, writer->points[i].line, writer->points[i].file);
+        put_ppdbcache(&out, writer->points[i].line, writer->points[i].file);
     }
     for (i = 0; i < writer->num_points; i++) {
-        put(&out, writer->points[i].method, writer->points[i].il);
+        put_ppdbcache(&out, writer->points[i].method, writer->points[i].il);
     }
     symc_output_bytes(&out, writer->strings.data, writer->strings.size);
     symc_output_flush(&out);

@@ -58,8 +58,8 @@ static const uint8_t *record_at(const struct proguardcache_reader *reader,
 }
 
 /* Reads the string whose offset is at p; data is NULL if it is absent. */
-static struct symc_string string_at(const struct proguardcache_reader *reader,
-                                    const uint8_t *p)
+static struct symc_string
+proguard_string(const struct proguardcache_reader *reader, const uint8_t *p)
 {
     struct symc_string string;
 
@@ -71,10 +71,10 @@ static struct symc_string string_at(const struct proguardcache_reader *reader,
 }
 
 /* The same of a string that is never absent. */
-static struct symc_string text_at(const struct proguardcache_reader *reader,
-                                  const uint8_t *p)
+static struct symc_string
+proguard_text_at(const struct proguardcache_reader *reader, const uint8_t *p)
 {
-    struct symc_string string = string_at(reader, p);
+    struct symc_string string = proguard_string(reader, p);
 
     if (string.data == NULL) {
         string.data = "";
@@ -102,9 +102,9 @@ bool proguardcache_reader_class(const struct proguardcache_reader *reader,
     if (p == NULL) {
         return false;
     }
-    c->renamed = text_at(reader, p);
-    c->original = text_at(reader, p + 4);
-    c->file = string_at(reader, p + 8);
+    c->renamed = proguard_text_at(reader, p);
+    c->original = proguard_text_at(reader, p + 4);
+    c->file = proguard_string(reader, p + 8);
     c->first = le32(p + 12);
     c->count = le32(p + 16);
     c->first_parameter = le32(p + 20);
@@ -138,11 +138,11 @@ void proguardcache_reader_names(const struct proguardcache_reader *reader,
 {
     const uint8_t *p = m->record;
 
-    m->renamed = text_at(reader, p);
-    m->class = string_at(reader, p + 12);
-    m->file = string_at(reader, p + 16);
-    m->name = text_at(reader, p + 20);
-    m->arguments = text_at(reader, p + 32);
+    m->renamed = proguard_text_at(reader, p);
+    m->class = proguard_string(reader, p + 12);
+    m->file = proguard_string(reader, p + 16);
+    m->name = proguard_text_at(reader, p + 20);
+    m->arguments = proguard_text_at(reader, p + 32);
 }
 
 bool proguardcache_reader_member(const struct proguardcache_reader *reader,
@@ -192,7 +192,7 @@ bool proguardcache_reader_rule(const struct proguardcache_reader *reader,
     if (p == NULL) {
         return false;
     }
-    rule->descriptor = text_at(reader, p);
+    rule->descriptor = proguard_text_at(reader, p);
     rule->removed = le32(p + 4);
     return true;
 }
@@ -207,8 +207,8 @@ bool proguardcache_reader_find(const struct proguardcache_reader *reader,
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        renamed =
-            text_at(reader, record_at(reader, PROGUARDCACHE_CLASSES, middle));
+        renamed = proguard_text_at(
+            reader, record_at(reader, PROGUARDCACHE_CLASSES, middle));
         c = byte_compare(renamed.data, renamed.size, name, size);
         if (c == 0) {
             return proguardcache_reader_class(reader, middle, class);
@@ -246,10 +246,10 @@ static int compare_member(const struct proguardcache_reader *reader,
     if (p == NULL) {
         return 1;
     }
-    text = text_at(reader, p);
+    text = proguard_text_at(reader, p);
     c = byte_compare(text.data, text.size, wanted->name, wanted->size);
     if (c == 0 && wanted->arguments != NULL) {
-        text = text_at(reader, p + 32);
+        text = proguard_text_at(reader, p + 32);
         c = byte_compare(text.data, text.size, wanted->arguments,
                          wanted->arguments_size);
     }

@@ -11,7 +11,8 @@ struct proguardcache_verify {
     struct soundness file;
 };
 
-static bool check_layout(const struct proguardcache_verify *verify)
+static bool
+check_proguardcache_layout(const struct proguardcache_verify *verify)
 {
     const struct proguardcache_reader *proguardcache = verify->reader;
     size_t end = proguardcache->begins[PROGUARDCACHE_STRINGS] +
@@ -247,7 +248,7 @@ proguardcache_verify(const struct proguardcache_reader *reader, char *error,
                  .error_size = error_size},
     };
 
-    if (!check_layout(&verify)) {
+    if (!check_proguardcache_layout(&verify)) {
         return SYMC_VIOLATED;
     }
     status = soundness_strings(&verify.file, SYMC_LEB128_VERSION);

@@ -29,8 +29,8 @@ void sourcecache_writer_free(struct sourcecache_writer *writer)
     memset(writer, 0, sizeof(*writer));
 }
 
-static enum symc_status put(struct sourcecache_writer *writer,
-                            const void *data, size_t size)
+static enum symc_status put_source(struct sourcecache_writer *writer,
+                                   const void *data, size_t size)
 {
     writer->written += size;
     return size == 0 ||
@@ -40,8 +40,8 @@ static enum symc_status put(struct sourcecache_writer *writer,
 }
 
 /* Returns a new record of a part, or NULL.  It is not initialised. */
-static uint8_t *add(struct sourcecache_writer *writer,
-                    enum sourcecache_part part, size_t size)
+static uint8_t *add_source(struct sourcecache_writer *writer,
+                           enum sourcecache_part part, size_t size)
 {
     struct sourcecache_part_data *data = &writer->parts[part];
 
@@ -78,7 +78,7 @@ static bool add_string(struct sourcecache_writer *writer,
         symc_store(writer->parts[part].data + at + 4, 0);
         return true;
     }
-    p = add(writer, SOURCECACHE_STRINGS, size);
+    p = add_source(writer, SOURCECACHE_STRINGS, size);
     if (p == NULL) {
         return false;
     }
@@ -111,7 +111,7 @@ sourcecache_writer_begin(struct sourcecache_writer *writer,
     memcpy(head + SOURCECACHE_AT_GUID, identity->guid, 16);
     symc_store(head + SOURCECACHE_AT_AGE, identity->age);
     symc_store(head + SOURCECACHE_AT_FLAGS, writer->flags);
-    return put(writer, head, sizeof(head));
+    return put_source(writer, head, sizeof(head));
 }
 
 /* files ------------------------------------------------------------------ */
@@ -126,7 +126,7 @@ static bool add_key(struct sourcecache_writer *writer,
     if (key->size == 0) {
         return true;
     }
-    p = add(writer, part, SOURCECACHE_KEY);
+    p = add_source(writer, part, SOURCECACHE_KEY);
     if (p == NULL) {
         return false;
     }
@@ -135,15 +135,15 @@ static bool add_key(struct sourcecache_writer *writer,
                       key->data, key->size, flags);
 }
 
-static bool add_id(struct sourcecache_writer *writer,
-                   const struct sourcecache_file *f, uint32_t file)
+static bool add_source_id(struct sourcecache_writer *writer,
+                          const struct sourcecache_file *f, uint32_t file)
 {
     uint8_t *p;
 
     if (!f->has_id || f->type == SOURCECACHE_ANY) {
         return true;
     }
-    p = add(writer, SOURCECACHE_IDS, SOURCECACHE_ID);
+    p = add_source(writer, SOURCECACHE_IDS, SOURCECACHE_ID);
     if (p == NULL) {
         return false;
     }
@@ -165,7 +165,7 @@ enum symc_status sourcecache_writer_file(struct sourcecache_writer *writer,
                    {SOURCECACHE_ENTRY_URL, &f->url},
                    {SOURCECACHE_ENTRY_MAP, &f->map}};
     uint32_t file = writer->counts[SOURCECACHE_ENTRIES];
-    uint8_t *p = add(writer, SOURCECACHE_ENTRIES, SOURCECACHE_ENTRY);
+    uint8_t *p = add_source(writer, SOURCECACHE_ENTRIES, SOURCECACHE_ENTRY);
     size_t i, at;
 
     if (p == NULL) {
@@ -188,7 +188,7 @@ enum symc_status sourcecache_writer_file(struct sourcecache_writer *writer,
     }
     return add_key(writer, SOURCECACHE_PATHS, &f->path, file) &&
                    add_key(writer, SOURCECACHE_URLS, &f->url, file) &&
-                   add_id(writer, f, file)
+                   add_source_id(writer, f, file)
                ? SYMC_OK
                : SYMC_NO_MEMORY;
 }
@@ -208,7 +208,7 @@ static bool add_marks(struct sourcecache_writer *writer, const char *text,
 
     for (*lines = 0; p < end; ++*lines) {
         if (*lines % SOURCECACHE_LINES_MARK == 0) {
-            mark = add(writer, SOURCECACHE_MARKS, 4);
+            mark = add_source(writer, SOURCECACHE_MARKS, 4);
             if (mark == NULL) {
                 return false;
             }
@@ -244,7 +244,7 @@ enum symc_status sourcecache_writer_text(struct sourcecache_writer *writer,
     sha256_init(&sha256);
     sha256_update(&sha256, size, (const uint8_t *)text);
     sha256_digest(&sha256, SHA256_DIGEST_SIZE, p + SOURCECACHE_ENTRY_SHA256);
-    return put(writer, text, size);
+    return put_source(writer, text, size);
 }
 
 bool sourcecache_writer_has_text(const struct sourcecache_writer *writer,
@@ -281,7 +281,7 @@ enum symc_status sourcecache_writer_link(struct sourcecache_writer *writer,
 {
     bool is_prefix =
         pattern->size > 0 && pattern->data[pattern->size - 1] == '*';
-    uint8_t *p = add(writer, SOURCECACHE_LINKS, SOURCECACHE_LINK);
+    uint8_t *p = add_source(writer, SOURCECACHE_LINKS, SOURCECACHE_LINK);
     size_t i, at, size = pattern->size - (is_prefix ? 1 : 0);
 
     if (p == NULL) {
@@ -313,7 +313,7 @@ sourcecache_writer_attribute(struct sourcecache_writer *writer,
 {
     size_t at;
 
-    if (add(writer, SOURCECACHE_ATTRIBUTES, SOURCECACHE_PAIR) == NULL) {
+    if (add_source(writer, SOURCECACHE_ATTRIBUTES, SOURCECACHE_PAIR) == NULL) {
         return SYMC_NO_MEMORY;
     }
     at = writer->parts[SOURCECACHE_ATTRIBUTES].size - SOURCECACHE_PAIR;
@@ -378,9 +378,9 @@ static int compare_links(const void *a, const void *b, void *w)
 
 /* Sorts records.  Of those that are equal but for the entry, which is their
  * last number, the last one stays. */
-static void sort(struct sourcecache_writer *writer, enum sourcecache_part part,
-                 size_t size,
-                 int (*compare)(const void *, const void *, void *))
+static void sort_source(struct sourcecache_writer *writer,
+                        enum sourcecache_part part, size_t size,
+                        int (*compare)(const void *, const void *, void *))
 {
     struct sourcecache_part_data *data = &writer->parts[part];
     size_t i, n = 0;
@@ -414,21 +414,22 @@ enum symc_status sourcecache_writer_finish(struct sourcecache_writer *writer)
 
     writer->counts[SOURCECACHE_STRINGS] =
         (uint32_t)writer->parts[SOURCECACHE_STRINGS].size;
-    sort(writer, SOURCECACHE_PATHS, SOURCECACHE_KEY, compare_keys);
-    sort(writer, SOURCECACHE_URLS, SOURCECACHE_KEY, compare_keys);
-    sort(writer, SOURCECACHE_IDS, SOURCECACHE_ID, compare_ids);
+    sort_source(writer, SOURCECACHE_PATHS, SOURCECACHE_KEY, compare_keys);
+    sort_source(writer, SOURCECACHE_URLS, SOURCECACHE_KEY, compare_keys);
+    sort_source(writer, SOURCECACHE_IDS, SOURCECACHE_ID, compare_ids);
     if (writer->counts[SOURCECACHE_LINKS] > 1) {
         qsort_r(writer->parts[SOURCECACHE_LINKS].data,
                 writer->counts[SOURCECACHE_LINKS], SOURCECACHE_LINK,
                 compare_links, writer);
     }
-    status = put(writer, zeros, (size_t)(-writer->written % 4));
+    status = put_source(writer, zeros, (size_t)(-writer->written % 4));
     for (part = 0; part < SOURCECACHE_PARTS && status == SYMC_OK; part++) {
         symc_store(trailer + SOURCECACHE_AT_COUNTS + 4 * part,
                    writer->counts[part]);
-        status =
-            put(writer, writer->parts[part].data, writer->parts[part].size);
+        status = put_source(writer, writer->parts[part].data,
+                            writer->parts[part].size);
     }
     memcpy(trailer + SOURCECACHE_AT_END, SOURCECACHE_END, 4);
-    return status != SYMC_OK ? status : put(writer, trailer, sizeof(trailer));
+    return status != SYMC_OK ? status
+                             : put_source(writer, trailer, sizeof(trailer));
 }

@@ -80,7 +80,7 @@ size_t symc_ranges_decide(const struct symc_location *locations,
 
 /* Sorts the open block by address.  Returns its sorted locations, which may be
  * in another array than before, or NULL if memory runs out. */
-static const struct symc_location *sort_block(struct symc_ranges *ranges)
+static const struct symc_location *sort_range_block(struct symc_ranges *ranges)
 {
     size_t i, n, all;
     uint64_t *keys;
@@ -148,9 +148,9 @@ static void drop_filled_gaps(struct symc_ranges *ranges)
     ranges->gap_begin = out;
 }
 
-static int pack_block(struct symc_ranges *ranges,
-                      const struct symc_location *locations,
-                      struct symc_block *block)
+static int pack_range_block(struct symc_ranges *ranges,
+                            const struct symc_location *locations,
+                            struct symc_block *block)
 {
     uint8_t *p, *begin;
 
@@ -182,7 +182,7 @@ int symc_ranges_close(struct symc_ranges *ranges)
         drop_filled_gaps(ranges);
         return 0;
     }
-    locations = sort_block(ranges);
+    locations = sort_range_block(ranges);
     if (locations == NULL) {
         return -1;
     }
@@ -197,7 +197,7 @@ int symc_ranges_close(struct symc_ranges *ranges)
     block->last = ranges->addresses[ranges->count - 1];
     block->begin = ranges->packed_size;
     block->count = (uint32_t)ranges->count;
-    if (pack_block(ranges, locations, block) != 0) {
+    if (pack_range_block(ranges, locations, block) != 0) {
         return -1;
     }
     ranges->total += ranges->count;

@@ -110,7 +110,7 @@ static size_t next_place(const struct symc_set *set, uint64_t hash,
     return (place + step) & (set->num_slots - 1);
 }
 
-static void put_slot(struct symc_set *set, uint32_t index)
+static void put_record_set_slot(struct symc_set *set, uint32_t index)
 {
     size_t i;
     unsigned steps;
@@ -127,7 +127,7 @@ static void put_slot(struct symc_set *set, uint32_t index)
     set->slots[i] = tag_of(set, hash) | (index + 1);
 }
 
-static int grow(struct symc_set *set)
+static int grow_record_set(struct symc_set *set)
 {
     size_t i, n;
 
@@ -140,13 +140,14 @@ static int grow(struct symc_set *set)
     }
     set->num_slots = n;
     for (i = 0; i < set->indexed; i++) {
-        put_slot(set, (uint32_t)i);
+        put_record_set_slot(set, (uint32_t)i);
     }
     return 0;
 }
 
-static inline int append(struct symc_set *set, const uint32_t *record,
-                         unsigned width, uint32_t *index)
+static inline int append_record_set(struct symc_set *set,
+                                    const uint32_t *record, unsigned width,
+                                    uint32_t *index)
 {
     if (set->count >= MAX_RECORDS ||
         array_need(&set->words, &set->room, set->count + 1,
@@ -171,7 +172,7 @@ insert_record(struct symc_set *set, const uint32_t *record, unsigned width,
         *index = set->last;
         return 0;
     }
-    if (set->indexed >= set->num_slots / 4 * 3 && grow(set) != 0) {
+    if (set->indexed >= set->num_slots / 4 * 3 && grow_record_set(set) != 0) {
         return -1;
     }
     mask = set->num_slots - 1;
@@ -189,7 +190,7 @@ insert_record(struct symc_set *set, const uint32_t *record, unsigned width,
         }
         i = next_place(set, hash, i, &steps);
     }
-    if (append(set, record, width, index) != 0) {
+    if (append_record_set(set, record, width, index) != 0) {
         return -1;
     }
     set->slots[i] = tag | (*index + 1);

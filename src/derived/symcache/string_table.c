@@ -132,8 +132,8 @@ const uint8_t *symc_string_table_text(const struct symc_string_table *strings,
 }
 
 /* Returns the text of a string, and its length in *len. */
-static const uint8_t *text_of(const struct symc_string_table *strings,
-                              size_t number, size_t *len)
+static const uint8_t *string_text_of(const struct symc_string_table *strings,
+                                     size_t number, size_t *len)
 {
     unsigned shift;
     const uint8_t *p;
@@ -167,8 +167,8 @@ static uint32_t tag_of(const struct symc_string_table *strings, uint32_t hash)
     return hash & ~(uint32_t)(strings->num_slots - 1);
 }
 
-static void put_slot(struct symc_string_table *strings, uint32_t hash,
-                     size_t number)
+static void put_string_slot(struct symc_string_table *strings, uint32_t hash,
+                            size_t number)
 {
     size_t i;
 
@@ -179,13 +179,14 @@ static void put_slot(struct symc_string_table *strings, uint32_t hash,
     strings->slots[i] = tag_of(strings, hash) | (uint32_t)(number + 1);
 }
 
-static bool is_full(const struct symc_string_table *strings, size_t count)
+static bool string_table_is_full(const struct symc_string_table *strings,
+                                 size_t count)
 {
     return count >= strings->num_slots / 4 * 3;
 }
 
 /* Makes room for more than this number of strings. */
-static int grow(struct symc_string_table *strings, size_t count)
+static int grow_strings(struct symc_string_table *strings, size_t count)
 {
     size_t i, n;
 
@@ -198,7 +199,7 @@ static int grow(struct symc_string_table *strings, size_t count)
     }
     strings->num_slots = n;
     for (i = 0; i < strings->count; i++) {
-        put_slot(strings, strings->hashes[i], i);
+        put_string_slot(strings, strings->hashes[i], i);
     }
     return 0;
 }
@@ -234,8 +235,8 @@ static int refer(struct symc_string_table *strings, const uint8_t *text,
     return 0;
 }
 
-static int append(struct symc_string_table *strings, const uint8_t *text,
-                  size_t len)
+static int append_string(struct symc_string_table *strings,
+                         const uint8_t *text, size_t len)
 {
     uint8_t length[10];
     size_t n = symc_string_table_length(length, len);
@@ -262,9 +263,9 @@ static int append(struct symc_string_table *strings, const uint8_t *text,
 
 /* Finds a text and returns true with its offset, or returns false with the
  * free slot for it. */
-static bool find(const struct symc_string_table *strings, uint32_t hash,
-                 const uint8_t *text, size_t len, size_t *slot,
-                 uint32_t *offset)
+static bool find_string(const struct symc_string_table *strings, uint32_t hash,
+                        const uint8_t *text, size_t len, size_t *slot,
+                        uint32_t *offset)
 {
     size_t i, n, mask, number;
     uint32_t tag;
@@ -276,7 +277,7 @@ static bool find(const struct symc_string_table *strings, uint32_t hash,
         if ((strings->slots[i] & ~mask) == tag) {
             number = (strings->slots[i] & mask) - 1;
             *offset = strings->offsets[number];
-            other = text_of(strings, number, &n);
+            other = string_text_of(strings, number, &n);
             if (n == len && memcmp(other, text, len) == 0) {
                 return true;
             }
@@ -288,7 +289,8 @@ static bool find(const struct symc_string_table *strings, uint32_t hash,
 
 int symc_string_table_reserve(struct symc_string_table *strings, size_t count)
 {
-    return is_full(strings, count) ? grow(strings, count) : 0;
+    return string_table_is_full(strings, count) ? grow_strings(strings, count)
+                                                : 0;
 }
 
 void symc_string_table_expect(const struct symc_string_table *strings,
@@ -303,16 +305,17 @@ void symc_string_table_expect(const struct symc_string_table *strings,
 }
 
 /* The text must be UTF-8. */
-static int insert(struct symc_string_table *strings, const uint8_t *text,
-                  size_t len, uint32_t hash, uint32_t *offset)
+static int insert_string(struct symc_string_table *strings,
+                         const uint8_t *text, size_t len, uint32_t hash,
+                         uint32_t *offset)
 {
     size_t slot;
 
-    if (is_full(strings, strings->count) &&
-        grow(strings, strings->count) != 0) {
+    if (string_table_is_full(strings, strings->count) &&
+        grow_strings(strings, strings->count) != 0) {
         return -1;
     }
-    if (find(strings, hash, text, len, &slot, offset)) {
+    if (find_string(strings, hash, text, len, &slot, offset)) {
         return 0;
     }
     *offset = (uint32_t)strings->size;
@@ -320,7 +323,7 @@ static int insert(struct symc_string_table *strings, const uint8_t *text,
                    strings->count + 1, sizeof(*strings->offsets)) != 0 ||
         array_need(&strings->hashes, &strings->hash_room, strings->count + 1,
                    sizeof(*strings->hashes)) != 0 ||
-        append(strings, text, len) != 0) {
+        append_string(strings, text, len) != 0) {
         return -1;
     }
     strings->offsets[strings->count] = *offset;
@@ -340,7 +343,7 @@ static int insert_hashed(struct symc_string_table *strings,
         text = strings->lossy;
         hash = hash_text(strings, text, len, &is_ascii);
     }
-    return insert(strings, text, len, hash, offset);
+    return insert_string(strings, text, len, hash, offset);
 }
 
 int symc_string_table_insert(struct symc_string_table *strings,

@@ -40,7 +40,7 @@ static int wrong_value(const struct symcache_verify *verify, size_t offset,
     return violation(verify, offset, record, index, what);
 }
 
-static int check_header(const struct symcache_verify *verify)
+static int check_symcache_header(const struct symcache_verify *verify)
 {
     const uint8_t *p;
 
@@ -108,7 +108,7 @@ static int check_reference(const struct symcache_verify *verify, size_t offset,
     return violation(verify, offset, record, index, what);
 }
 
-static int check_files(const struct symcache_verify *verify)
+static int check_symcache_files(const struct symcache_verify *verify)
 {
     uint32_t i, k;
     size_t offset;
@@ -236,7 +236,7 @@ static int check_locations(const struct symcache_verify *verify)
     return status;
 }
 
-static int check_ranges(const struct symcache_verify *verify)
+static int check_symcache_ranges(const struct symcache_verify *verify)
 {
     uint32_t i, before, start;
     char what[64];
@@ -282,8 +282,8 @@ enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
         .file = SOUNDNESS_OF(reader, error, error_size),
     };
     static int (*const checks[])(const struct symcache_verify *) = {
-        check_header,    check_padding,   check_files,
-        check_functions, check_locations, check_ranges};
+        check_symcache_header, check_padding,   check_symcache_files,
+        check_functions,       check_locations, check_symcache_ranges};
 
     status = soundness_strings(&verify.file, reader->version);
     for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {

@@ -162,7 +162,7 @@ bool parse_thread_line(struct apple_text text, bool is_lenient,
 }
 
 /* A name ends before blanks and a dispatch queue. */
-static struct apple_text before_queue(struct apple_text name)
+static struct apple_text line_before_queue(struct apple_text name)
 {
     static const char queue[] = "Dispatch queue:";
     size_t n = sizeof(queue) - 1, i, end;
@@ -195,7 +195,7 @@ bool parse_thread_name_line(struct apple_text text, uint64_t *id,
     if (line.p == line.end) {
         return false;
     }
-    *name = before_queue(between(line.p, line.end));
+    *name = line_before_queue(between(line.p, line.end));
     *error = wrong;
     return true;
 }
@@ -320,7 +320,7 @@ static bool take_module(struct cursor *line, bool is_lenient,
 }
 
 /* " + 12" or " + 0xc", at the end of a symbol. */
-static bool cut_offset(struct apple_text *symbol)
+static bool cut_line_offset(struct apple_text *symbol)
 {
     const char *plus = memrchr(symbol->data, '+', symbol->size);
     struct cursor line = at(*symbol);
@@ -343,7 +343,7 @@ static bool cut_offset(struct apple_text *symbol)
 
 /* "0x1000 + 12 (name + 3)", as KSCrash writes it, and "0x1000 + 0xc // name"
  * of CrashReporter: the name is behind the beginning of its module. */
-static bool cut_base(struct apple_text *symbol)
+static bool cut_line_base(struct apple_text *symbol)
 {
     struct cursor line = at(*symbol);
     line_error ignored = NULL;
@@ -414,7 +414,7 @@ static bool cut_inlined(struct apple_text *symbol)
 }
 
 /* A symbol that is a number is the beginning of its module. */
-static bool is_number(struct apple_text symbol)
+static bool line_is_number(struct apple_text symbol)
 {
     struct cursor line = at(symbol);
     line_error error = NULL;
@@ -440,14 +440,14 @@ bool parse_frame_line(struct apple_text text, bool is_lenient,
         frame->module = (struct apple_text){NULL, 0};
     }
     symbol = between(line.p, line.end);
-    if (!cut_offset(&symbol)) {
+    if (!cut_line_offset(&symbol)) {
         cut_place(&symbol, frame, &wrong);
-        cut_offset(&symbol); /* Xcode writes both */
+        cut_line_offset(&symbol); /* Xcode writes both */
     }
-    if (cut_inlined(&symbol) || cut_base(&symbol)) {
-        cut_offset(&symbol);
+    if (cut_inlined(&symbol) || cut_line_base(&symbol)) {
+        cut_line_offset(&symbol);
     }
-    if (!is_number(symbol) && !line_is(symbol, "???") &&
+    if (!line_is_number(symbol) && !line_is(symbol, "???") &&
         !(is_lenient && line_is(symbol, "0"))) {
         frame->symbol = symbol;
     }
@@ -494,7 +494,7 @@ static const char *back_over_spaces(const char *start, const char *p)
 }
 
 /* Do a name, blanks, an architecture and blanks stand before p? */
-static bool is_named(const char *start, const char *p)
+static bool line_is_named(const char *start, const char *p)
 {
     const char *arch_end = back_over_spaces(start, p), *arch = arch_end, *name;
 
@@ -507,14 +507,14 @@ static bool is_named(const char *start, const char *p)
 
 /* Does what stands before a "<" end with a name, an architecture and a
  * version, or with the blanks around a version that is not there? */
-static bool is_head(const char *start, const char *p)
+static bool line_is_head(const char *start, const char *p)
 {
     const char *end = back_over_spaces(start, p), *open;
 
     if (end == p) {
         return false;
     }
-    if (p - end > 1 && is_named(start, p - 1)) {
+    if (p - end > 1 && line_is_named(start, p - 1)) {
         return true;
     }
     if (end == start || end[-1] != ')') {
@@ -522,7 +522,7 @@ static bool is_head(const char *start, const char *p)
     }
     for (open = end - 1; open > start && open[-1] != ')';) {
         open--;
-        if (*open == '(' && open + 1 < end - 1 && is_named(start, open)) {
+        if (*open == '(' && open + 1 < end - 1 && line_is_named(start, open)) {
             return true;
         }
     }
@@ -553,7 +553,8 @@ static bool find_id(struct cursor *line, bool is_lenient,
             continue;
         }
         *path = between(tail.p, tail.end);
-        if (is_head(line->p, p) || (is_lenient && parse_uuid(*id, uuid))) {
+        if (line_is_head(line->p, p) ||
+            (is_lenient && parse_uuid(*id, uuid))) {
             return true;
         }
     }

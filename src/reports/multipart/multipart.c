@@ -44,7 +44,7 @@ static bool read_parameter(const char *line, const char *name, char *out,
     return false;
 }
 
-static void read_header(char *line, struct multipart_part *part)
+static void read_multipart_header(char *line, struct multipart_part *part)
 {
     static const char disposition[] = "content-disposition:";
     static const char encoding[] = "content-encoding:";
@@ -65,8 +65,9 @@ static void read_header(char *line, struct multipart_part *part)
 
 /* Reads the headers of a part, which end with an empty line.  Returns where its
  * content begins, or NULL. */
-static const uint8_t *read_headers(const uint8_t *p, const uint8_t *end,
-                                   struct multipart_part *part)
+static const uint8_t *read_multipart_headers(const uint8_t *p,
+                                             const uint8_t *end,
+                                             struct multipart_part *part)
 {
     const uint8_t *limit = end - p > HEADERS_MAX ? p + HEADERS_MAX : end, *eol;
     char line[1024];
@@ -80,7 +81,7 @@ static const uint8_t *read_headers(const uint8_t *p, const uint8_t *end,
         if (n < sizeof(line)) {
             memcpy(line, p, n);
             line[n] = '\0';
-            read_header(line, part);
+            read_multipart_header(line, part);
         }
         p = eol + 2;
     }
@@ -122,7 +123,7 @@ int multipart_read(const uint8_t *data, size_t size, const char *boundary,
         }
         memset(&part, 0, sizeof(part));
         p = find_text(p, end, "\r\n"); /* blanks may be before it */
-        p = p != NULL ? read_headers(p + 2, end, &part) : NULL;
+        p = p != NULL ? read_multipart_headers(p + 2, end, &part) : NULL;
         if (p == NULL) {
             return fail_multipart(error, error_size,
                                   "the headers of a part do not end");

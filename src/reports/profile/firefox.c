@@ -140,9 +140,9 @@ static bool library_of(const struct firefox_document *firefox,
            number_at(firefox, tables->frame_library, frame, library);
 }
 
-static void take_frame(struct firefox_document *firefox,
-                       struct firefox_tables *tables, uint32_t frame,
-                       frame_fn *fn, void *arg)
+static void take_firefox_frame(struct firefox_document *firefox,
+                               struct firefox_tables *tables, uint32_t frame,
+                               frame_fn *fn, void *arg)
 {
     uint64_t function, address, library, name;
 
@@ -202,7 +202,7 @@ static void take_tables(struct firefox_document *firefox, uint32_t object,
     for (i = 0;
          tables.is_named != NULL && i < size_of(firefox, tables.frame_address);
          i++) {
-        take_frame(firefox, &tables, i, fn, arg);
+        take_firefox_frame(firefox, &tables, i, fn, arg);
     }
     free(tables.is_named);
 }
@@ -299,9 +299,9 @@ static uint32_t module_of(const struct firefox_document *firefox,
 
 /* Frames of libraries without an id are places of no module, so that both
  * passes see the same frames. */
-static void add_frame(void *arg, const struct firefox_tables *tables,
-                      uint32_t library, uint64_t address, uint32_t function,
-                      uint32_t frame)
+static void add_firefox_frame(void *arg, const struct firefox_tables *tables,
+                              uint32_t library, uint64_t address,
+                              uint32_t function, uint32_t frame)
 {
     struct firefox_document *firefox = arg;
 
@@ -335,7 +335,7 @@ bool firefox_read(struct profile *profile, char error[PROFILE_ERROR])
     if (is_read && !find_modules(&firefox)) {
         firefox.is_without_memory = true;
     } else if (is_read) {
-        take_all(&firefox, add_frame, &firefox, NULL);
+        take_all(&firefox, add_firefox_frame, &firefox, NULL);
     }
     profile->is_without_memory |= firefox.is_without_memory;
     close_document(&firefox);

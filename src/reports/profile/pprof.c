@@ -72,8 +72,8 @@ static void free_document(struct pprof_document *pprof)
     free(pprof->has_names);
 }
 
-static struct symc_string string_at(const struct pprof_document *pprof,
-                                    uint64_t place)
+static struct symc_string pprof_string_at(const struct pprof_document *pprof,
+                                          uint64_t place)
 {
     return place < pprof->nstrings ? pprof->strings[place]
                                    : (struct symc_string){"", 0};
@@ -114,7 +114,8 @@ static bool find_tables(const struct profile *profile,
     return !message.is_damaged;
 }
 
-static void add_string(struct pprof_document *pprof, struct symc_string string)
+static void add_pprof_string(struct pprof_document *pprof,
+                             struct symc_string string)
 {
     if (array_need(&pprof->strings, &pprof->strings_room, pprof->nstrings + 1,
                    sizeof(pprof->strings[0])) != 0) {
@@ -131,12 +132,12 @@ static void read_strings(struct pprof_document *pprof)
 
     while (protobuf_next(&message, &f)) {
         if (f.number == pprof->layout->strings && f.is_bytes) {
-            add_string(pprof, pprof_text_of(&f.bytes));
+            add_pprof_string(pprof, pprof_text_of(&f.bytes));
         }
     }
 }
 
-static enum key key_of(struct symc_string name)
+static enum key pprof_key_of(struct symc_string name)
 {
     static const struct {
         const char *name;
@@ -165,7 +166,7 @@ static struct attribute pprof_attribute(const struct pprof_document *pprof,
 
     while (protobuf_next(&message, &f)) {
         if (f.number == 1 && !f.is_bytes) {
-            attribute.key = key_of(string_at(pprof, f.value));
+            attribute.key = pprof_key_of(pprof_string_at(pprof, f.value));
         } else if (f.number == 2 && f.is_bytes) {
             while (protobuf_next(&f.bytes, &value)) {
                 if (value.number == 1 && value.is_bytes) {
@@ -240,10 +241,10 @@ static void read_mapping_field(const struct pprof_document *pprof,
     } else if (f->number == layout->mapping.offset) {
         mapping->offset = f->value;
     } else if (f->number == layout->mapping.path) {
-        mapping->path = string_at(pprof, f->value);
+        mapping->path = pprof_string_at(pprof, f->value);
     } else if (f->number == layout->mapping.build &&
                layout->mapping.build != 0) {
-        *build = string_at(pprof, f->value);
+        *build = pprof_string_at(pprof, f->value);
     }
 }
 

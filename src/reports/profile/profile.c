@@ -57,7 +57,7 @@ static char *copy_text(struct profile *profile, const char *prefix,
     return to;
 }
 
-static bool is_same(const char *a, const char *b)
+static bool profile_is_same(const char *a, const char *b)
 {
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
@@ -87,8 +87,8 @@ uint32_t profile_add_module(struct profile *profile, const char *prefix,
     }
     hash = table_hash_text(&profile->ids, module.id);
     while ((place = table_next(&profile->ids, hash, &at)) != 0) {
-        if (is_same(profile->modules[place - 1].id, module.id) &&
-            is_same(profile->modules[place - 1].name, module.name)) {
+        if (profile_is_same(profile->modules[place - 1].id, module.id) &&
+            profile_is_same(profile->modules[place - 1].name, module.name)) {
             free_module(&module);
             return (uint32_t)place - 1;
         }

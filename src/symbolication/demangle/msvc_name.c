@@ -146,7 +146,7 @@ static struct text parse_operator_name(struct msvc_parser *msvc,
         text = TEXT("`RTTI Base Class Descriptor at (");
         for (i = 0; i < 4; i++) {
             text = text_join3(msvc, text, i > 0 ? TEXT(", ") : TEXT(""),
-                              parse_number(msvc));
+                              text_of_number(msvc));
         }
         return text_join(msvc, text, TEXT(")'"));
     }
@@ -158,12 +158,12 @@ static struct text parse_operator_name(struct msvc_parser *msvc,
 }
 
 /* One argument of a template; empty for a pack that is. */
-static struct text parse_argument(struct msvc_parser *msvc)
+static struct text parse_argument_name(struct msvc_parser *msvc)
 {
     struct text a, b;
 
     if (take(msvc, "$0")) {
-        return parse_number(msvc);
+        return text_of_number(msvc);
     }
     if (take(msvc, "$1?")) {
         return text_join(msvc, TEXT("&"), parse_symbol(msvc));
@@ -172,8 +172,8 @@ static struct text parse_argument(struct msvc_parser *msvc)
         return parse_symbol(msvc);
     }
     if (take(msvc, "$F") || take(msvc, "$2")) {
-        a = parse_number(msvc);
-        b = parse_number(msvc);
+        a = text_of_number(msvc);
+        b = text_of_number(msvc);
         return text_join(
             msvc,
             text_join3(msvc, text_join(msvc, TEXT("{"), a), TEXT(","), b),
@@ -181,7 +181,7 @@ static struct text parse_argument(struct msvc_parser *msvc)
     }
     if (take(msvc, "$M")) {
         parse_type(msvc);
-        return take(msvc, "0") ? parse_number(msvc) : TEXT("");
+        return take(msvc, "0") ? text_of_number(msvc) : TEXT("");
     }
     if (take(msvc, "$S") || take(msvc, "$$V") || take(msvc, "$$$V") ||
         take(msvc, "$$Z")) {
@@ -191,7 +191,7 @@ static struct text parse_argument(struct msvc_parser *msvc)
 }
 
 /* Arguments up to "@", between "<" and ">". */
-static struct text parse_template_arguments(struct msvc_parser *msvc)
+static struct text parse_names_arguments(struct msvc_parser *msvc)
 {
     size_t i;
     bool is_type;
@@ -210,7 +210,7 @@ static struct text parse_template_arguments(struct msvc_parser *msvc)
             argument = type_whole(msvc, msvc->refs.types[i]);
         } else {
             is_type = peek(msvc) != '$' || peek_second(msvc) == '$';
-            argument = parse_argument(msvc);
+            argument = parse_argument_name(msvc);
             if (is_type) {
                 remember_type(msvc, type_plain(argument),
                               (size_t)(msvc->p - begin));
@@ -228,7 +228,7 @@ static struct text parse_template_arguments(struct msvc_parser *msvc)
 }
 
 /* A template's name and arguments, after "?$". */
-static struct text parse_template(struct msvc_parser *msvc)
+static struct text parse_template_name(struct msvc_parser *msvc)
 {
     struct text name;
     struct backrefs outer;
@@ -245,13 +245,13 @@ static struct text parse_template(struct msvc_parser *msvc)
         name = parse_simple_name(msvc);
         remember_name(msvc, name);
     }
-    name = text_join(msvc, name, parse_template_arguments(msvc));
+    name = text_join(msvc, name, parse_names_arguments(msvc));
     msvc->refs = outer;
     return name;
 }
 
 /* One part of a name that is not special. */
-struct text parse_part(struct msvc_parser *msvc)
+struct text parse_name_part(struct msvc_parser *msvc)
 {
     size_t i;
     struct text name;
@@ -265,7 +265,7 @@ struct text parse_part(struct msvc_parser *msvc)
         return msvc->refs.names[i];
     }
     if (take(msvc, "?$")) {
-        name = parse_template(msvc);
+        name = parse_template_name(msvc);
     } else if (take(msvc, "?A")) {
         msvc->p--;
         name = parse_simple_name(msvc);
@@ -283,7 +283,7 @@ static struct text parse_local_name(struct msvc_parser *msvc)
 {
     struct text n, symbol;
 
-    n = parse_number(msvc);
+    n = text_of_number(msvc);
     if (!take(msvc, "??")) {
         demangle_fail(msvc);
     }
@@ -292,7 +292,7 @@ static struct text parse_local_name(struct msvc_parser *msvc)
                       TEXT("'"));
 }
 
-static bool is_local(const struct msvc_parser *msvc)
+static bool is_local_name(const struct msvc_parser *msvc)
 {
     return msvc->end - msvc->p > 2 && msvc->p[0] == '?' && msvc->p[1] != '$' &&
            (is_digit(msvc->p[1]) || (msvc->p[1] >= 'B' && msvc->p[1] <= 'P') ||
@@ -300,17 +300,17 @@ static bool is_local(const struct msvc_parser *msvc)
 }
 
 /* The parts up to "@", outermost last in the text and first in the result. */
-struct text parse_scope(struct msvc_parser *msvc)
+struct text parse_name_scope(struct msvc_parser *msvc)
 {
     struct text scope, part;
 
     scope = TEXT("");
     while (!msvc->has_failed && !take(msvc, "@")) {
-        if (is_local(msvc)) {
+        if (is_local_name(msvc)) {
             msvc->p++;
             part = parse_local_name(msvc);
         } else {
-            part = parse_part(msvc);
+            part = parse_name_part(msvc);
         }
         scope =
             scope.size == 0 ? part : text_join3(msvc, part, TEXT("::"), scope);
@@ -337,7 +337,7 @@ static struct text name_last_part(struct text scope)
 }
 
 /* `dynamic initializer for 'x'' and its like, of a name or a symbol. */
-static bool parse_dynamic(struct msvc_parser *msvc, struct name *name)
+static bool parse_dynamic_name(struct msvc_parser *msvc, struct name *name)
 {
     struct text what;
 
@@ -348,8 +348,8 @@ static bool parse_dynamic(struct msvc_parser *msvc, struct name *name)
     } else {
         return false;
     }
-    name->scope = text_join(msvc, TEXT(""), parse_part(msvc));
-    name->last = parse_scope(msvc);
+    name->scope = text_join(msvc, TEXT(""), parse_name_part(msvc));
+    name->last = parse_name_scope(msvc);
     if (name->last.size > 0) {
         name->scope = text_join3(msvc, name->last, TEXT("::"), name->scope);
     }
@@ -361,7 +361,7 @@ struct name parse_name(struct msvc_parser *msvc)
 {
     struct name name = {0};
 
-    if (parse_dynamic(msvc, &name)) {
+    if (parse_dynamic_name(msvc, &name)) {
         return name;
     }
     if (take(msvc, "?_R0")) {
@@ -377,11 +377,11 @@ struct name parse_name(struct msvc_parser *msvc)
         msvc->p++;
         name.last = parse_operator_name(msvc, &name.special);
     } else if (take(msvc, "?$")) {
-        name.last = parse_template(msvc); /* no digit refers to it */
+        name.last = parse_template_name(msvc); /* no digit refers to it */
     } else {
-        name.last = parse_part(msvc);
+        name.last = parse_name_part(msvc);
     }
-    name.scope = parse_scope(msvc);
+    name.scope = parse_name_scope(msvc);
     if (name.special == SPECIAL_CTOR) {
         name.last = name_last_part(name.scope);
     } else if (name.special == SPECIAL_DTOR) {

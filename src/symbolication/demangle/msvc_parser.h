@@ -76,33 +76,33 @@ int peek_second(const struct msvc_parser *msvc);
 bool take(struct msvc_parser *msvc, const char *what);
 
 /* A number, as decimal digits. */
-struct text parse_number(struct msvc_parser *msvc);
+struct text text_of_number(struct msvc_parser *msvc);
 
 /* One part of a name, and all parts up to "@", the outermost first. */
-struct text parse_part(struct msvc_parser *msvc);
-struct text parse_scope(struct msvc_parser *msvc);
+struct text parse_name_part(struct msvc_parser *msvc);
+struct text parse_name_scope(struct msvc_parser *msvc);
 struct name parse_name(struct msvc_parser *msvc);
 struct text full_name(struct msvc_parser *msvc, const struct name *name);
 
 struct type type_plain(struct text text);
 struct text type_whole(struct msvc_parser *msvc, struct type type);
 struct type parse_type(struct msvc_parser *msvc);
-struct type parse_class(struct msvc_parser *msvc);
+struct type parse_class_type(struct msvc_parser *msvc);
 
 /* " const" and the like. */
-struct text parse_cv(struct msvc_parser *msvc);
+struct text parse_type_cv(struct msvc_parser *msvc);
 
 /* Words of pointers that are not told: 64 bits, unaligned, restrict. */
-void skip_modifiers(struct msvc_parser *msvc);
+void skip_type_modifiers(struct msvc_parser *msvc);
 
 /* Of a member function: these words, " const" and the like, " &". */
-struct text parse_qualifiers(struct msvc_parser *msvc);
+struct text parse_type_qualifiers(struct msvc_parser *msvc);
 
 /* Digits may refer to a type that had size characters. */
 void remember_type(struct msvc_parser *msvc, struct type type, size_t size);
 
 /* Parameters up to "@" or "Z", with their brackets, and what may be thrown. */
-struct text parse_parameters(struct msvc_parser *msvc);
+struct text parse_parameter_types(struct msvc_parser *msvc);
 void skip_throw(struct msvc_parser *msvc);
 
 /* A symbol after its "?". */

@@ -8,11 +8,11 @@ static struct text symbol_bases(struct msvc_parser *msvc, struct text name)
 {
     bool is_first;
 
-    parse_cv(msvc);
+    parse_type_cv(msvc);
     for (is_first = true; !msvc->has_failed && !take(msvc, "@");
          is_first = false) {
         name = text_join(msvc, name, is_first ? TEXT("{for `") : TEXT("'s `"));
-        name = text_join(msvc, name, type_whole(msvc, parse_class(msvc)));
+        name = text_join(msvc, name, type_whole(msvc, parse_class_type(msvc)));
         if (peek(msvc) == '@' && msvc->p + 1 == msvc->end) {
             name = text_join(msvc, name, TEXT("'}"));
         }
@@ -30,10 +30,10 @@ static struct text symbol_method(struct msvc_parser *msvc, struct name *name)
     code = *msvc->p++;
     cv = TEXT("");
     if (code < 'Y' && (code - 'A') % 8 / 2 == 3) {
-        parse_number(msvc); /* by how much a thunk moves the object */
+        text_of_number(msvc); /* by how much a thunk moves the object */
     }
     if (code < 'Y' && (code - 'A') % 8 / 2 != 1) {
-        cv = parse_qualifiers(msvc);
+        cv = parse_type_qualifiers(msvc);
     }
     msvc->p += msvc->p < msvc->end; /* the calling convention */
     result = take(msvc, "@") ? type_plain(TEXT("")) : parse_type(msvc);
@@ -41,7 +41,7 @@ static struct text symbol_method(struct msvc_parser *msvc, struct name *name)
         name->last = text_join(msvc, name->last, type_whole(msvc, result));
     }
     text = full_name(msvc, name);
-    text = text_join3(msvc, text, parse_parameters(msvc), cv);
+    text = text_join3(msvc, text, parse_parameter_types(msvc), cv);
     skip_throw(msvc);
     return text_join(msvc, text, result.after); /* see demangle.h */
 }
@@ -49,7 +49,7 @@ static struct text symbol_method(struct msvc_parser *msvc, struct name *name)
 /* A call of the virtual function at an offset of the table, after its name. */
 static struct text symbol_vcall(struct msvc_parser *msvc, struct text name)
 {
-    name = text_join3(msvc, name, TEXT("{"), parse_number(msvc));
+    name = text_join3(msvc, name, TEXT("{"), text_of_number(msvc));
     if (!take(msvc, "A") || msvc->p >= msvc->end) {
         demangle_fail(msvc);
         return name;
@@ -80,11 +80,11 @@ struct text parse_symbol(struct msvc_parser *msvc)
         case '3':
         case '4':
             text = text_join(msvc, text, parse_type(msvc).after);
-            skip_modifiers(msvc);
-            parse_cv(msvc);
+            skip_type_modifiers(msvc);
+            parse_type_cv(msvc);
             break;
         case '5':
-            text = text_join3(msvc, text, TEXT("{"), parse_number(msvc));
+            text = text_join3(msvc, text, TEXT("{"), text_of_number(msvc));
             text = text_join(msvc, text, TEXT("}"));
             break;
         case '6':

@@ -93,7 +93,7 @@ bool take(struct msvc_parser *msvc, const char *what)
 }
 
 /* "A" to "P" are hex digits up to "@"; "0" to "9" are 1 to 10. */
-static struct text parse_digits(struct msvc_parser *msvc)
+static struct text text_of_digits(struct msvc_parser *msvc)
 {
     char digits[24];
     size_t at;
@@ -125,10 +125,10 @@ static struct text parse_digits(struct msvc_parser *msvc)
                       (struct text){digits + at, sizeof(digits) - at});
 }
 
-struct text parse_number(struct msvc_parser *msvc)
+struct text text_of_number(struct msvc_parser *msvc)
 {
     struct text text;
 
-    text = parse_digits(msvc);
+    text = text_of_digits(msvc);
     return text.size > 2 ? (struct text){text.data + 2, text.size - 2} : text;
 }

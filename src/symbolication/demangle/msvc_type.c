@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct text parse_cv(struct msvc_parser *msvc)
+struct text parse_type_cv(struct msvc_parser *msvc)
 {
     switch (msvc->p < msvc->end ? *msvc->p++ : '\0') {
     case 'A':
@@ -35,24 +35,24 @@ static void qualify_type(struct msvc_parser *msvc, struct type *type,
     }
 }
 
-void skip_modifiers(struct msvc_parser *msvc)
+void skip_type_modifiers(struct msvc_parser *msvc)
 {
     while (peek(msvc) == 'E' || peek(msvc) == 'F' || peek(msvc) == 'I') {
         msvc->p++;
     }
 }
 
-struct text parse_qualifiers(struct msvc_parser *msvc)
+struct text parse_type_qualifiers(struct msvc_parser *msvc)
 {
     struct text reference = TEXT("");
 
-    skip_modifiers(msvc);
+    skip_type_modifiers(msvc);
     if (take(msvc, "G")) {
         reference = TEXT(" &");
     } else if (take(msvc, "H")) {
         reference = TEXT(" &&");
     }
-    return text_join(msvc, parse_cv(msvc), reference);
+    return text_join(msvc, parse_type_cv(msvc), reference);
 }
 
 void remember_type(struct msvc_parser *msvc, struct type type, size_t size)
@@ -63,7 +63,7 @@ void remember_type(struct msvc_parser *msvc, struct type type, size_t size)
 }
 
 /* Parameters up to "@" or "Z", between brackets. */
-struct text parse_parameters(struct msvc_parser *msvc)
+struct text parse_parameter_types(struct msvc_parser *msvc)
 {
     size_t i;
     const char *begin;
@@ -108,7 +108,8 @@ void skip_throw(struct msvc_parser *msvc)
 }
 
 /* A function after "6", "8" and the like: convention, result, parameters. */
-static struct type parse_function(struct msvc_parser *msvc, struct text cv)
+static struct type parse_function_type(struct msvc_parser *msvc,
+                                       struct text cv)
 {
     struct type result, type;
     struct text parameters;
@@ -118,7 +119,7 @@ static struct type parse_function(struct msvc_parser *msvc, struct text cv)
     }
     msvc->p += msvc->p < msvc->end;
     result = take(msvc, "@") ? type_plain(TEXT("")) : parse_type(msvc);
-    parameters = parse_parameters(msvc);
+    parameters = parse_parameter_types(msvc);
     skip_throw(msvc);
     type.before = result.before;
     type.after = text_join3(msvc, parameters, cv, result.after);
@@ -142,46 +143,47 @@ static struct type point_to_type(struct msvc_parser *msvc, struct type to,
 }
 
 /* A pointer or reference after its letter. */
-static struct type parse_pointer(struct msvc_parser *msvc, struct text sign)
+static struct type parse_pointer_type(struct msvc_parser *msvc,
+                                      struct text sign)
 {
     struct type to;
     struct text cv;
     struct text scope;
 
     if (take(msvc, "6")) {
-        return point_to_type(msvc, parse_function(msvc, TEXT("")), sign);
+        return point_to_type(msvc, parse_function_type(msvc, TEXT("")), sign);
     }
     if (take(msvc, "8")) {
-        scope = parse_scope(msvc);
-        cv = parse_qualifiers(msvc);
+        scope = parse_name_scope(msvc);
+        cv = parse_type_qualifiers(msvc);
         sign = text_join3(msvc, scope, TEXT("::"), sign);
-        return point_to_type(msvc, parse_function(msvc, cv), sign);
+        return point_to_type(msvc, parse_function_type(msvc, cv), sign);
     }
-    skip_modifiers(msvc);
+    skip_type_modifiers(msvc);
     if (peek(msvc) >= 'Q' && peek(msvc) <= 'T') {
-        cv = parse_cv(msvc);
-        scope = parse_scope(msvc);
+        cv = parse_type_cv(msvc);
+        scope = parse_name_scope(msvc);
         to = parse_type(msvc);
         qualify_type(msvc, &to, cv);
         sign = text_join3(msvc, text_join(msvc, TEXT(" "), scope), TEXT("::"),
                           sign);
         return point_to_type(msvc, to, sign);
     }
-    cv = parse_cv(msvc);
+    cv = parse_type_cv(msvc);
     to = parse_type(msvc);
     qualify_type(msvc, &to, cv);
     return point_to_type(msvc, to, sign);
 }
 
 /* An array after "Y": the number of dimensions, these, the type. */
-static struct type parse_array(struct msvc_parser *msvc)
+static struct type parse_array_type(struct msvc_parser *msvc)
 {
     size_t i, count;
     struct text n;
     struct text dimensions;
     struct type type;
 
-    n = parse_number(msvc);
+    n = text_of_number(msvc);
     for (i = count = 0; i < n.size && count < DEMANGLE_DEPTH_MAX; i++) {
         count = 10 * count + (size_t)(n.data[i] - '0');
     }
@@ -191,7 +193,8 @@ static struct type parse_array(struct msvc_parser *msvc)
     dimensions = TEXT("");
     for (i = 0; i < count && !msvc->has_failed; i++) {
         dimensions = text_join(
-            msvc, text_join3(msvc, dimensions, TEXT("["), parse_number(msvc)),
+            msvc,
+            text_join3(msvc, dimensions, TEXT("["), text_of_number(msvc)),
             TEXT("]"));
     }
     type = parse_type(msvc);
@@ -201,31 +204,31 @@ static struct type parse_array(struct msvc_parser *msvc)
 }
 
 /* A class, union or enumeration: its name. */
-struct type parse_class(struct msvc_parser *msvc)
+struct type parse_class_type(struct msvc_parser *msvc)
 {
     struct text last, scope;
 
-    last = parse_part(msvc);
-    scope = parse_scope(msvc);
+    last = parse_name_part(msvc);
+    scope = parse_name_scope(msvc);
     return type_plain(
         scope.size == 0 ? last : text_join3(msvc, scope, TEXT("::"), last));
 }
 
 /* Types after "$$". */
-static struct type parse_extended(struct msvc_parser *msvc)
+static struct type parse_extended_type(struct msvc_parser *msvc)
 {
     struct type type;
     struct text cv;
 
     if (take(msvc, "Q")) {
-        return parse_pointer(msvc, TEXT("&&"));
+        return parse_pointer_type(msvc, TEXT("&&"));
     }
     if (take(msvc, "R")) {
-        return parse_pointer(msvc, TEXT("&& volatile"));
+        return parse_pointer_type(msvc, TEXT("&& volatile"));
     }
     if (take(msvc, "A6") || take(msvc, "A8@@")) {
-        cv = msvc->p[-1] == '6' ? TEXT("") : parse_qualifiers(msvc);
-        type = parse_function(msvc, cv);
+        cv = msvc->p[-1] == '6' ? TEXT("") : parse_type_qualifiers(msvc);
+        type = parse_function_type(msvc, cv);
         type.before = text_join(msvc, type.before, TEXT(" "));
         return type;
     }
@@ -233,7 +236,7 @@ static struct type parse_extended(struct msvc_parser *msvc)
         return parse_type(msvc);
     }
     if (take(msvc, "C")) {
-        cv = parse_cv(msvc);
+        cv = parse_type_cv(msvc);
         type = parse_type(msvc);
         qualify_type(msvc, &type, cv);
         return type;
@@ -245,7 +248,7 @@ static struct type parse_extended(struct msvc_parser *msvc)
     return type_plain(TEXT(""));
 }
 
-static struct type parse_basic(struct msvc_parser *msvc)
+static struct type parse_basic_type(struct msvc_parser *msvc)
 {
     size_t i;
     static const struct {
@@ -275,9 +278,9 @@ static struct type parse_basic(struct msvc_parser *msvc)
 }
 
 /* "<auto>", which is written like a class without a scope. */
-static struct type parse_deduced(struct msvc_parser *msvc)
+static struct type parse_deduced_type(struct msvc_parser *msvc)
 {
-    struct type type = type_plain(parse_part(msvc));
+    struct type type = type_plain(parse_name_part(msvc));
 
     if (!take(msvc, "@")) {
         demangle_fail(msvc);
@@ -293,44 +296,44 @@ static struct type parse_any_type(struct msvc_parser *msvc)
     switch (peek(msvc)) {
     case 'A':
         msvc->p++;
-        return parse_pointer(msvc, TEXT("&"));
+        return parse_pointer_type(msvc, TEXT("&"));
     case 'B':
         msvc->p++;
-        return parse_pointer(msvc, TEXT("& volatile"));
+        return parse_pointer_type(msvc, TEXT("& volatile"));
     case 'P':
         msvc->p++;
-        return parse_pointer(msvc, TEXT("*"));
+        return parse_pointer_type(msvc, TEXT("*"));
     case 'Q':
         msvc->p++;
-        return parse_pointer(msvc, TEXT("* const"));
+        return parse_pointer_type(msvc, TEXT("* const"));
     case 'R':
         msvc->p++;
-        return parse_pointer(msvc, TEXT("* volatile"));
+        return parse_pointer_type(msvc, TEXT("* volatile"));
     case 'S':
         msvc->p++;
-        return parse_pointer(msvc, TEXT("* const volatile"));
+        return parse_pointer_type(msvc, TEXT("* const volatile"));
     case 'T':
     case 'U':
     case 'V':
         msvc->p++;
-        return parse_class(msvc);
+        return parse_class_type(msvc);
     case 'W':
         msvc->p += msvc->end - msvc->p > 1 ? 2 : 1;
-        return parse_class(msvc);
+        return parse_class_type(msvc);
     case 'Y':
         msvc->p++;
-        return parse_array(msvc);
+        return parse_array_type(msvc);
     case '?':
         msvc->p++;
-        cv = parse_cv(msvc);
-        type = take(msvc, "?") ? parse_deduced(msvc) : parse_type(msvc);
+        cv = parse_type_cv(msvc);
+        type = take(msvc, "?") ? parse_deduced_type(msvc) : parse_type(msvc);
         qualify_type(msvc, &type, cv);
         return type;
     }
     if (take(msvc, "$$")) {
-        return parse_extended(msvc);
+        return parse_extended_type(msvc);
     }
-    return parse_basic(msvc);
+    return parse_basic_type(msvc);
 }
 
 struct type parse_type(struct msvc_parser *msvc)

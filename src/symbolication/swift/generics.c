@@ -149,7 +149,7 @@ static swift_ref generic_required_type(struct swift *s, char c)
     }
 }
 
-swift_ref swift_requirement(struct swift *s)
+swift_ref swift_generic_requirement(struct swift *s)
 {
     static const char kinds[] = "cCbBtTsSpPQ";
     static const char *const words[] = {": ", ": ", ": ", ": ", " == ", " == ",
@@ -188,7 +188,7 @@ swift_ref swift_requirement(struct swift *s)
 }
 
 /* How many parameters there are at each depth, and what is required of them. */
-swift_ref swift_signature(struct swift *s, bool has_counts)
+swift_ref swift_generic_signature(struct swift *s, bool has_counts)
 {
     swift_ref list[SWIFT_STACK], counts[16], ref;
     size_t n = 0, num_counts = 0;

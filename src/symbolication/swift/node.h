@@ -185,8 +185,8 @@ swift_ref swift_type_special(struct swift *s);               /* X */
 swift_ref swift_type_annotation(struct swift *s);            /* Y */
 swift_ref swift_generic_parameter(struct swift *s);          /* q */
 swift_ref swift_generic_associated(struct swift *s);         /* Q */
-swift_ref swift_signature(struct swift *s, bool has_counts); /* l, r */
-swift_ref swift_requirement(struct swift *s); /* R */
+swift_ref swift_generic_signature(struct swift *s, bool has_counts); /* l, r */
+swift_ref swift_generic_requirement(struct swift *s);                /* R */
 swift_ref swift_pop_protocol(struct swift *s);
 
 swift_ref swift_entity_nominal(struct swift *s, char kind); /* C, O, P, V, a */

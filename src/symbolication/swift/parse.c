@@ -252,7 +252,8 @@ static swift_ref parse_type(struct swift *s, char c)
         return swift_lowered_type(s);
     case 'Q':
         return swift_generic_associated(s);
-    case 'R': return swift_requirement(s);
+    case 'R':
+        return swift_generic_requirement(s);
     case 'S':
         return swift_standard_type(s);
     case 'X':
@@ -262,7 +263,8 @@ static swift_ref parse_type(struct swift *s, char c)
     case 'c': return swift_function_type(s, "");
     case 'h':
         return parse_prefixed(s, "__shared ");
-    case 'l': return swift_signature(s, false);
+    case 'l':
+        return swift_generic_signature(s, false);
     case 'm':
         return parse_metatype(s);
     case 'n':
@@ -270,7 +272,8 @@ static swift_ref parse_type(struct swift *s, char c)
     case 'p': return swift_protocols(s);
     case 'q':
         return swift_generic_parameter(s);
-    case 'r': return swift_signature(s, true);
+    case 'r':
+        return swift_generic_signature(s, true);
     case 't':
         return swift_type_tuple(s);
     case 'u':

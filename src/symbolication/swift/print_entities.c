@@ -22,7 +22,7 @@ void swift_print_kids(struct swift_printer *p, swift_ref ref,
 /* contexts ---------------------------------------------------------------- */
 
 /* Does a context stand in front of a name, and not after it? */
-static bool is_in_front(struct swift_printer *p, swift_ref ref)
+static bool is_entity_in_front(struct swift_printer *p, swift_ref ref)
 {
     switch (at(p, ref)->kind) {
     case SWIFT_MODULE:
@@ -40,7 +40,7 @@ void swift_print_in_front(struct swift_printer *p, swift_ref context)
 {
     size_t before = p->used;
 
-    if (is_in_front(p, context) &&
+    if (is_entity_in_front(p, context) &&
         (p->is_full || at(p, context)->kind != SWIFT_MODULE)) {
         swift_print_node(p, context);
         put_text(p, p->used > before ? "." : "");
@@ -49,7 +49,7 @@ void swift_print_in_front(struct swift_printer *p, swift_ref context)
 
 void swift_print_behind(struct swift_printer *p, swift_ref context)
 {
-    if (!is_in_front(p, context)) {
+    if (!is_entity_in_front(p, context)) {
         put_text(p, " in ");
         swift_print_node(p, context);
     }
@@ -57,7 +57,7 @@ void swift_print_behind(struct swift_printer *p, swift_ref context)
 
 /* entities ---------------------------------------------------------------- */
 
-static void print_thunk(struct swift_printer *p, swift_ref ref)
+static void print_entity_thunk(struct swift_printer *p, swift_ref ref)
 {
     if (!p->is_full) {
         put_text(p, "thunk for ");
@@ -75,7 +75,7 @@ static void print_thunk(struct swift_printer *p, swift_ref ref)
     swift_print_node(p, kid(p, ref, 2));
 }
 
-static void print_key_path(struct swift_printer *p, swift_ref ref)
+static void print_entity_key_path(struct swift_printer *p, swift_ref ref)
 {
     size_t i;
 
@@ -90,7 +90,7 @@ static void print_key_path(struct swift_printer *p, swift_ref ref)
     }
 }
 
-static void print_related(struct swift_printer *p, swift_ref ref)
+static void print_entity_related(struct swift_printer *p, swift_ref ref)
 {
     char letter = (char)at(p, ref)->number;
 
@@ -100,8 +100,8 @@ static void print_related(struct swift_printer *p, swift_ref ref)
     swift_print_node(p, kid(p, ref, 0));
 }
 
-static void print_signed(struct swift_printer *p, swift_ref type,
-                         swift_ref labels)
+static void print_entity_signed(struct swift_printer *p, swift_ref type,
+                                swift_ref labels)
 {
     swift_ref ref = inner(p, type);
 
@@ -130,18 +130,18 @@ static void print_closure_attributes(struct swift_printer *p, swift_ref type)
     }
 }
 
-static void print_function(struct swift_printer *p, swift_ref ref)
+static void print_entity_function(struct swift_printer *p, swift_ref ref)
 {
     swift_ref context = kid(p, ref, 0), name = kid(p, ref, 1);
 
     swift_print_in_front(p, context);
     swift_print_node(p, name);
     put_text(p, at(p, name)->kind == SWIFT_LOCAL ? " " : "");
-    print_signed(p, kid(p, ref, 3), kid(p, ref, 2));
+    print_entity_signed(p, kid(p, ref, 3), kid(p, ref, 2));
     swift_print_behind(p, context);
 }
 
-static void print_initializer(struct swift_printer *p, swift_ref ref)
+static void print_entity_initializer(struct swift_printer *p, swift_ref ref)
 {
     swift_ref context = kid(p, ref, 0);
 
@@ -151,13 +151,13 @@ static void print_initializer(struct swift_printer *p, swift_ref ref)
         put_text(p, ".");
     }
     put_text(p, at(p, ref)->text);
-    print_signed(p, kid(p, ref, 3), kid(p, ref, 2));
+    print_entity_signed(p, kid(p, ref, 3), kid(p, ref, 2));
     swift_print_behind(p, context);
 }
 
 /* A variable or a subscript, with the word for what accesses it; or NULL. */
-static void print_storage(struct swift_printer *p, swift_ref ref,
-                          const char *word)
+static void print_entity_storage(struct swift_printer *p, swift_ref ref,
+                                 const char *word)
 {
     bool is_subscript = at(p, ref)->kind == SWIFT_SUBSCRIPT;
     swift_ref context = kid(p, ref, 0);
@@ -172,7 +172,7 @@ static void print_storage(struct swift_printer *p, swift_ref ref,
     put_text(p, word);
     if (is_subscript && (p->is_full || word == NULL)) {
         put_text(p, p->is_full ? " : " : "");
-        print_signed(p, kid(p, ref, 3), kid(p, ref, 2));
+        print_entity_signed(p, kid(p, ref, 3), kid(p, ref, 2));
     } else if (p->is_full) {
         put_text(p, " : ");
         swift_print_node(p, kid(p, ref, 3));
@@ -180,25 +180,25 @@ static void print_storage(struct swift_printer *p, swift_ref ref,
     swift_print_behind(p, context);
 }
 
-static void print_member(struct swift_printer *p, swift_ref ref)
+static void print_entity_member(struct swift_printer *p, swift_ref ref)
 {
     swift_print_in_front(p, kid(p, ref, 0));
     put_text(p, at(p, ref)->text);
     swift_print_behind(p, kid(p, ref, 0));
 }
 
-static void print_closure(struct swift_printer *p, swift_ref ref)
+static void print_entity_closure(struct swift_printer *p, swift_ref ref)
 {
     put_text(p, at(p, ref)->text);
     put_number(p, at(p, ref)->number + 1);
     put_text(p, " ");
     print_closure_attributes(p, kid(p, ref, 1));
-    print_signed(p, kid(p, ref, 1), 0);
+    print_entity_signed(p, kid(p, ref, 1), 0);
     put_text(p, " in ");
     swift_print_node(p, kid(p, ref, 0));
 }
 
-static void print_extension(struct swift_printer *p, swift_ref ref)
+static void print_entity_extension(struct swift_printer *p, swift_ref ref)
 {
     if (p->is_full) {
         put_text(p, "(extension in ");
@@ -211,7 +211,7 @@ static void print_extension(struct swift_printer *p, swift_ref ref)
     }
 }
 
-static void print_private(struct swift_printer *p, swift_ref ref)
+static void print_entity_private(struct swift_printer *p, swift_ref ref)
 {
     if (!p->is_full) {
         swift_print_node(p, kid(p, ref, 1));
@@ -227,7 +227,7 @@ static void print_private(struct swift_printer *p, swift_ref ref)
     put_text(p, ")");
 }
 
-static void print_conformance(struct swift_printer *p, swift_ref ref)
+static void print_entity_conformance(struct swift_printer *p, swift_ref ref)
 {
     if (kid(p, ref, 0) != 0) {
         swift_print_signature(p, kid(p, ref, 0));
@@ -243,7 +243,7 @@ static void print_conformance(struct swift_printer *p, swift_ref ref)
 }
 
 /* The words of an attribute in the form that is answered. */
-static const char *answered_words(const char *words)
+static const char *entity_words(const char *words)
 {
     static const struct {
         const char *words, *answered;
@@ -264,7 +264,7 @@ static const char *answered_words(const char *words)
     return words;
 }
 
-static void print_attribute(struct swift_printer *p, swift_ref ref)
+static void print_entity_attribute(struct swift_printer *p, swift_ref ref)
 {
     const struct swift_node *node = at(p, ref);
     bool is_generic = strstr(node->text, "generic") != NULL;
@@ -282,7 +282,7 @@ static void print_attribute(struct swift_printer *p, swift_ref ref)
         put_text(p, "specialized ");
         return;
     }
-    put_text(p, p->is_full ? node->text : answered_words(node->text));
+    put_text(p, p->is_full ? node->text : entity_words(node->text));
     if (node->behind != NULL) {
         put(p, node->behind, node->size);
         put_text(p, ") of ");
@@ -294,7 +294,8 @@ static void print_attribute(struct swift_printer *p, swift_ref ref)
     }
 }
 
-static void print_default_argument(struct swift_printer *p, swift_ref ref)
+static void print_entity_default_argument(struct swift_printer *p,
+                                          swift_ref ref)
 {
     put_text(p, "default argument ");
     put_number(p, at(p, ref)->number);
@@ -302,7 +303,7 @@ static void print_default_argument(struct swift_printer *p, swift_ref ref)
     swift_print_node(p, kid(p, ref, 0));
 }
 
-static void print_value_witness(struct swift_printer *p, swift_ref ref)
+static void print_entity_value_witness(struct swift_printer *p, swift_ref ref)
 {
     put(p, at(p, ref)->text, at(p, ref)->size);
     put_text(p, p->is_full ? " value witness for " : " for ");
@@ -317,33 +318,33 @@ static void print_entity(struct swift_printer *p, swift_ref ref)
 
     switch (node->kind) {
     case SWIFT_FUNCTION:
-        print_function(p, ref);
+        print_entity_function(p, ref);
         break;
     case SWIFT_VARIABLE:
     case SWIFT_SUBSCRIPT:
-        print_storage(p, ref, NULL);
+        print_entity_storage(p, ref, NULL);
         break;
     case SWIFT_ACCESSOR:
-        print_storage(p, kid(p, ref, 0), node->text);
+        print_entity_storage(p, kid(p, ref, 0), node->text);
         break;
     case SWIFT_INIT:
-        print_initializer(p, ref);
+        print_entity_initializer(p, ref);
         break;
     case SWIFT_MEMBER:
-        print_member(p, ref);
+        print_entity_member(p, ref);
         break;
     case SWIFT_CLOSURE:
-        print_closure(p, ref);
+        print_entity_closure(p, ref);
         break;
     case SWIFT_DEFAULT_ARGUMENT:
-        print_default_argument(p, ref);
+        print_entity_default_argument(p, ref);
         break;
     case SWIFT_STATIC:
         put_text(p, "static ");
         swift_print_node(p, kid(p, ref, 0));
         break;
     case SWIFT_CONFORMANCE:
-        print_conformance(p, ref);
+        print_entity_conformance(p, ref);
         break;
     case SWIFT_WITNESS:
         put_text(p, "protocol witness for ");
@@ -356,16 +357,16 @@ static void print_entity(struct swift_printer *p, swift_ref ref)
         swift_print_kids(p, ref, node->behind != NULL ? node->behind : "");
         break;
     case SWIFT_VALUE_WITNESS:
-        print_value_witness(p, ref);
+        print_entity_value_witness(p, ref);
         break;
     case SWIFT_ATTRIBUTE:
-        print_attribute(p, ref);
+        print_entity_attribute(p, ref);
         break;
     case SWIFT_THUNK:
-        print_thunk(p, ref);
+        print_entity_thunk(p, ref);
         break;
     case SWIFT_KEY_PATH:
-        print_key_path(p, ref);
+        print_entity_key_path(p, ref);
         break;
     default:
         swift_print_type(p, ref);
@@ -394,10 +395,10 @@ void swift_print_node(struct swift_printer *p, swift_ref ref)
         put_text(p, node->behind);
         break;
     case SWIFT_PRIVATE:
-        print_private(p, ref);
+        print_entity_private(p, ref);
         break;
     case SWIFT_RELATED:
-        print_related(p, ref);
+        print_entity_related(p, ref);
         break;
     case SWIFT_LOCAL:
         swift_print_node(p, kid(p, ref, 0));
@@ -410,7 +411,7 @@ void swift_print_node(struct swift_printer *p, swift_ref ref)
         swift_print_behind(p, kid(p, ref, 0));
         break;
     case SWIFT_EXTENSION:
-        print_extension(p, ref);
+        print_entity_extension(p, ref);
         break;
     default:
         print_entity(p, ref);

@@ -5,7 +5,7 @@
 
 /* types ------------------------------------------------------------------- */
 
-static void print_element(struct swift_printer *p, swift_ref ref)
+static void print_type_element(struct swift_printer *p, swift_ref ref)
 {
     if (kid(p, ref, 1) != 0) {
         swift_print_node(p, kid(p, ref, 1));
@@ -104,7 +104,7 @@ static bool is_simple_type(struct swift_printer *p, swift_ref type)
            (at(p, ref)->kind != SWIFT_PROTOCOLS || at(p, ref)->num_kids < 2);
 }
 
-static void print_argument(struct swift_printer *p, swift_ref type)
+static void print_type_argument(struct swift_printer *p, swift_ref type)
 {
     bool is_plain = is_simple_type(p, type);
 
@@ -115,12 +115,12 @@ static void print_argument(struct swift_printer *p, swift_ref type)
 
 /* Types of the standard library that have a short form.  Returns false for
  * others. */
-static bool print_standard(struct swift_printer *p, swift_ref nominal,
-                           swift_ref list)
+static bool print_standard_type(struct swift_printer *p, swift_ref nominal,
+                                swift_ref list)
 {
     if (is_standard_type(p, nominal, "Optional") &&
         at(p, list)->num_kids == 1) {
-        print_argument(p, kid(p, list, 0));
+        print_type_argument(p, kid(p, list, 0));
         put_text(p, "?");
         return true;
     }
@@ -143,8 +143,8 @@ static bool print_standard(struct swift_printer *p, swift_ref nominal,
 /* Prints a nested type with its generic arguments: the child of this level has
  * the arguments of the type itself, lower ones those of the types around it.
  */
-static void print_level(struct swift_printer *p, swift_ref ref,
-                        swift_ref nominal, size_t level)
+static void print_type_level(struct swift_printer *p, swift_ref ref,
+                             swift_ref nominal, size_t level)
 {
     swift_ref context = kid(p, nominal, 0), outer = context;
 
@@ -157,10 +157,10 @@ static void print_level(struct swift_printer *p, swift_ref ref,
             swift_print_node(p, kid(p, context, 0));
             put_text(p, "):");
         }
-        if (level == 2 && print_standard(p, outer, kid(p, ref, 1))) {
+        if (level == 2 && print_standard_type(p, outer, kid(p, ref, 1))) {
             put_text(p, "."); /* [A : B] of Dictionary<A, B> */
         } else {
-            print_level(p, ref, outer, level - 1);
+            print_type_level(p, ref, outer, level - 1);
             put_text(p, ".");
         }
     } else {
@@ -175,7 +175,7 @@ static void print_level(struct swift_printer *p, swift_ref ref,
     swift_print_behind(p, context);
 }
 
-static void print_parameter(struct swift_printer *p, unsigned number)
+static void print_type_parameter(struct swift_printer *p, unsigned number)
 {
     unsigned index = number & 0xffff, depth = number >> 16;
     char c;
@@ -223,7 +223,7 @@ void swift_print_signature(struct swift_printer *p, swift_ref ref)
         for (i = 0; i < at(p, item)->number && !p->has_failed; i++) {
             put_text(p, i > 0 ? ", " : "");
             put_text(p, is_pack_type(p, ref, depth << 16 | i) ? "each " : "");
-            print_parameter(p, depth << 16 | i);
+            print_type_parameter(p, depth << 16 | i);
         }
     }
     for (; p->is_full && depth < at(p, ref)->num_kids; depth++) {
@@ -237,7 +237,7 @@ void swift_print_signature(struct swift_printer *p, swift_ref ref)
     put_text(p, ">");
 }
 
-static void print_associated(struct swift_printer *p, swift_ref ref)
+static void print_associated_type(struct swift_printer *p, swift_ref ref)
 {
     swift_print_node(p, kid(p, ref, 0));
     put_text(p, ".");
@@ -248,13 +248,13 @@ static void print_associated(struct swift_printer *p, swift_ref ref)
     swift_print_node(p, kid(p, ref, 1));
 }
 
-static void print_around(struct swift_printer *p, swift_ref ref)
+static void print_around_type(struct swift_printer *p, swift_ref ref)
 {
     const struct swift_node *node = at(p, ref);
 
     put_text(p, node->text);
     if (node->behind != NULL) {
-        print_argument(p, kid(p, ref, 0));
+        print_type_argument(p, kid(p, ref, 0));
     } else {
         swift_print_node(p, kid(p, ref, 0));
     }
@@ -263,7 +263,7 @@ static void print_around(struct swift_printer *p, swift_ref ref)
 
 /* lowered types ----------------------------------------------------------- */
 
-static const char *print_attribute_text(char letter, bool is_first)
+static const char *type_attribute_text(char letter, bool is_first)
 {
     switch (letter) {
     case 'e':
@@ -310,8 +310,8 @@ static const char *print_attribute_text(char letter, bool is_first)
 }
 
 /* Parameters, or results. */
-static void print_parts(struct swift_printer *p, swift_ref ref,
-                        bool are_results)
+static void print_type_parts(struct swift_printer *p, swift_ref ref,
+                             bool are_results)
 {
     const struct swift_node *part;
     bool is_next = false;
@@ -336,14 +336,14 @@ static void print_parts(struct swift_printer *p, swift_ref ref,
     put_text(p, ")");
 }
 
-static void print_lowered(struct swift_printer *p, swift_ref ref)
+static void print_lowered_type(struct swift_printer *p, swift_ref ref)
 {
     const struct swift_node *attributes = at(p, kid(p, ref, 0));
     bool is_sending = false;
     size_t i;
 
     for (i = 0; i < attributes->size; i++) {
-        put_text(p, print_attribute_text(attributes->text[i], i < 2));
+        put_text(p, type_attribute_text(attributes->text[i], i < 2));
         is_sending = attributes->text[i] == 'T';
     }
     if (kid(p, ref, 1) != 0) {
@@ -355,9 +355,9 @@ static void print_lowered(struct swift_printer *p, swift_ref ref)
         swift_print_signature(p, kid(p, ref, 2));
         put_text(p, " ");
     }
-    print_parts(p, ref, false);
+    print_type_parts(p, ref, false);
     put_text(p, is_sending ? " -> sending " : " -> ");
-    print_parts(p, ref, true);
+    print_type_parts(p, ref, true);
     for (i = 0; i < at(p, kid(p, ref, 3))->num_kids; i++) {
         put_text(p, " for <");
         swift_print_kids(p, kid(p, kid(p, ref, 3), i), ", ");
@@ -365,7 +365,7 @@ static void print_lowered(struct swift_printer *p, swift_ref ref)
     }
 }
 
-static void print_opaque(struct swift_printer *p, swift_ref ref)
+static void print_opaque_type(struct swift_printer *p, swift_ref ref)
 {
     if (!p->is_full) {
         put_text(p, "some");
@@ -377,7 +377,7 @@ static void print_opaque(struct swift_printer *p, swift_ref ref)
     put_number(p, at(p, ref)->number);
 }
 
-static void print_constrained(struct swift_printer *p, swift_ref ref)
+static void print_constrained_type(struct swift_printer *p, swift_ref ref)
 {
     size_t i;
 
@@ -391,14 +391,14 @@ static void print_constrained(struct swift_printer *p, swift_ref ref)
     put_text(p, ">");
 }
 
-static void print_requirement(struct swift_printer *p, swift_ref ref)
+static void print_type_requirement(struct swift_printer *p, swift_ref ref)
 {
     swift_print_node(p, kid(p, ref, 0));
     put_text(p, at(p, ref)->behind);
     swift_print_node(p, kid(p, ref, 1));
 }
 
-static void print_builtin(struct swift_printer *p, swift_ref ref)
+static void print_builtin_type(struct swift_printer *p, swift_ref ref)
 {
     put_text(p, at(p, ref)->text);
     if (at(p, ref)->number != 0) {
@@ -423,41 +423,41 @@ void swift_print_type(struct swift_printer *p, swift_ref ref)
         put_text(p, ")");
         break;
     case SWIFT_ELEMENT:
-        print_element(p, ref);
+        print_type_element(p, ref);
         break;
     case SWIFT_BOUND:
         if (node->num_kids != 2 ||
-            !print_standard(p, kid(p, ref, 0), kid(p, ref, 1))) {
-            print_level(p, ref, kid(p, ref, 0), node->num_kids - 1u);
+            !print_standard_type(p, kid(p, ref, 0), kid(p, ref, 1))) {
+            print_type_level(p, ref, kid(p, ref, 0), node->num_kids - 1u);
         }
         break;
     case SWIFT_AROUND:
-        print_around(p, ref);
+        print_around_type(p, ref);
         break;
     case SWIFT_CONSTRAINED:
-        print_constrained(p, ref);
+        print_constrained_type(p, ref);
         break;
     case SWIFT_LOWERED:
-        print_lowered(p, ref);
+        print_lowered_type(p, ref);
         break;
     case SWIFT_OPAQUE:
-        print_opaque(p, ref);
+        print_opaque_type(p, ref);
         break;
     case SWIFT_PROTOCOLS:
         put_text(p, node->num_kids == 0 ? "Any" : "");
         swift_print_kids(p, ref, " & ");
         break;
     case SWIFT_PARAMETER:
-        print_parameter(p, node->number);
+        print_type_parameter(p, node->number);
         break;
     case SWIFT_ASSOCIATED:
-        print_associated(p, ref);
+        print_associated_type(p, ref);
         break;
     case SWIFT_BUILTIN:
-        print_builtin(p, ref);
+        print_builtin_type(p, ref);
         break;
     case SWIFT_REQUIREMENT:
-        print_requirement(p, ref);
+        print_type_requirement(p, ref);
         break;
     case SWIFT_GENERIC:
         swift_print_signature(p, kid(p, ref, 0));

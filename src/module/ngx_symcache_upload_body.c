@@ -10,11 +10,11 @@
 #include "ngx_symcache.h"
 
 
-static ngx_int_t ngx_symcache_body_handler(ngx_http_request_t *r);
+static ngx_int_t ngx_symcache_upload_body_handler(ngx_http_request_t *r);
 
 
 char *
-ngx_symcache_body_used(ngx_conf_t *cf, void *post, void *data)
+ngx_symcache_upload_body_used(ngx_conf_t *cf, void *post, void *data)
 {
     ngx_flag_t                *flag;
     ngx_symcache_main_conf_t  *smcf;
@@ -31,7 +31,7 @@ ngx_symcache_body_used(ngx_conf_t *cf, void *post, void *data)
 
 
 ngx_int_t
-ngx_symcache_body_init(ngx_conf_t *cf)
+ngx_symcache_upload_body_init(ngx_conf_t *cf)
 {
     ngx_http_handler_pt        *h;
     ngx_symcache_main_conf_t   *smcf;
@@ -50,14 +50,14 @@ ngx_symcache_body_init(ngx_conf_t *cf)
         return NGX_ERROR;
     }
 
-    *h = ngx_symcache_body_handler;
+    *h = ngx_symcache_upload_body_handler;
 
     return NGX_OK;
 }
 
 
 static ngx_int_t
-ngx_symcache_body_handler(ngx_http_request_t *r)
+ngx_symcache_upload_body_handler(ngx_http_request_t *r)
 {
     ngx_http_request_body_t  *rb;
     ngx_symcache_loc_conf_t  *slcf;
