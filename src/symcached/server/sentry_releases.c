@@ -32,8 +32,8 @@ static void release_add_now(cJSON *answer, const char *name)
     cJSON_AddStringToObject(answer, name, text);
 }
 
-void sentry_release(const cJSON *asked, const char *version,
-                    struct evhttp_request *req)
+void sentry_releases_change(const cJSON *asked, const char *version,
+                            struct evhttp_request *req)
 {
     const char *name =
         version != NULL ? version : release_text(asked, "version");
@@ -56,7 +56,7 @@ void sentry_release(const cJSON *asked, const char *version,
     reply_object(req, version != NULL ? 200 : 201, answer);
 }
 
-void sentry_deploy(const cJSON *asked, struct evhttp_request *req)
+void sentry_releases_deploy(const cJSON *asked, struct evhttp_request *req)
 {
     const char *environment = release_text(asked, "environment");
     const char *name = release_text(asked, "name");

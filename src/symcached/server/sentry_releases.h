@@ -19,10 +19,10 @@ struct evhttp_request;
 bool sentry_is_release(const char *text);
 
 /* Answers one that is made, or, with the version of its path, is changed. */
-void sentry_release(const cJSON *asked, const char *version,
-                    struct evhttp_request *req);
+void sentry_releases_change(const cJSON *asked, const char *version,
+                            struct evhttp_request *req);
 
 /* Answers one that was deployed. */
-void sentry_deploy(const cJSON *asked, struct evhttp_request *req);
+void sentry_releases_deploy(const cJSON *asked, struct evhttp_request *req);
 
 #endif

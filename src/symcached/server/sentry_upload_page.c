@@ -365,13 +365,12 @@ static void sentry_page_release(const struct config *config,
     cJSON *asked = sentry_read_body(config, req, &size);
 
     if (asked != NULL && page == PAGE_RELEASE_DEPLOY) {
-        sentry_deploy(asked, req);
+        sentry_releases_deploy(asked, req);
     } else if (asked != NULL) {
-        sentry_release(asked,
-                       page == PAGE_RELEASE_CHANGE
-                           ? path->segments[path->n - 1]
-                           : NULL,
-                       req);
+        sentry_releases_change(
+            asked,
+            page == PAGE_RELEASE_CHANGE ? path->segments[path->n - 1] : NULL,
+            req);
     }
     cJSON_Delete(asked);
 }

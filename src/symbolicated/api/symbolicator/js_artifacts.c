@@ -98,7 +98,7 @@ static struct symc_string print_artifact_uri(struct js_files *files,
                                              struct symc_string id)
 {
     static const char start[] = "sentry://project_debug_file/";
-    char *uri = js_take(files, strlen(start) + id.size);
+    char *uri = js_files_take(files, strlen(start) + id.size);
 
     if (uri == NULL) {
         return (struct symc_string){NULL, 0};
@@ -128,7 +128,7 @@ static void add_artifact(struct js_files *files,
                          const struct js_artifact *artifact)
 {
     struct js_artifact *own = artifact_of(files, artifact->abs_path) == NULL
-                                  ? js_take(files, sizeof(*own))
+                                  ? js_files_take(files, sizeof(*own))
                                   : NULL;
 
     if (own != NULL) {
@@ -171,7 +171,7 @@ static void add_artifact_bundle(struct js_files *files, struct symc_string uri,
     }
     at = artifact_place(files, uri);
     if ((*at != NULL && js_is_equal((*at)->uri, uri)) ||
-        (bundle = js_take(files, sizeof(*bundle))) == NULL) {
+        (bundle = js_files_take(files, sizeof(*bundle))) == NULL) {
         return;
     }
     want = files->has_source ? js_want_bundle(files, url)
@@ -241,7 +241,7 @@ static void add_artifact_list(struct js_files *files, struct symc_string list)
         files->left_out = "lists";
         return;
     }
-    text = js_take(files, list.size + 1);
+    text = js_files_take(files, list.size + 1);
     if (text == NULL) {
         return;
     }
@@ -273,7 +273,7 @@ static const struct js_artifact *find_artifact(struct js_files *files,
     if (url.data == NULL || files->artifacts.count == 0) {
         return NULL;
     }
-    room = js_take(files, 2 * url.size + 2);
+    room = js_files_take(files, 2 * url.size + 2);
     n = room != NULL ? js_candidates(url, room, names) : 0;
     for (i = 0; i < n && artifact == NULL; i++) {
         artifact = artifact_of(files, names[i]);
@@ -303,7 +303,7 @@ static bool artifact_add_value(char *url, const char *name,
 static void note_list(struct js_files *files, struct js_file *file,
                       struct symc_string key, const struct js_want *want)
 {
-    char *copy = files->tells_why ? js_take(files, key.size + 1) : NULL;
+    char *copy = files->tells_why ? js_files_take(files, key.size + 1) : NULL;
 
     if (copy != NULL) {
         memcpy(copy, key.data, key.size);
@@ -572,7 +572,7 @@ static bool artifact_by_url(struct js_files *files, struct symc_string url,
     const struct js_bundle *bundle;
     struct sourcecache_entry entry;
     struct symc_string names[4];
-    char *room = js_take(files, 2 * url.size + 2);
+    char *room = js_files_take(files, 2 * url.size + 2);
     unsigned i, n = room != NULL ? js_candidates(url, room, names) : 0;
     bool is_found;
 
@@ -602,7 +602,7 @@ static void check_artifact_reference(struct js_files *files,
     size_t size;
 
     if (file->reference.data != NULL && js_is_data_url(file->reference)) {
-        room = js_take(files, file->reference.size + 1);
+        room = js_files_take(files, file->reference.size + 1);
         if (room != NULL && !js_data_url_read(file->reference, room, &size)) {
             file->state = JS_FILE_MISSING;
         }

@@ -20,7 +20,7 @@ struct js_entry {
     struct js_file file;
 };
 
-void *js_take(struct js_files *files, size_t size)
+void *js_files_take(struct js_files *files, size_t size)
 {
     void *piece = arena_take(&files->arena, size);
 
@@ -60,7 +60,7 @@ void js_files_note(struct js_files *files, struct js_file *file,
                    const struct js_asked *asked)
 {
     struct js_asked *own =
-        files->tells_why ? js_take(files, sizeof(*own)) : NULL;
+        files->tells_why ? js_files_take(files, sizeof(*own)) : NULL;
     struct js_asked **at = &file->asked;
 
     if (own != NULL) {
@@ -135,7 +135,7 @@ const struct js_file *js_files_find(struct js_files *files,
             return &entry->file;
         }
     }
-    entry = js_take(files, sizeof(*entry));
+    entry = js_files_take(files, sizeof(*entry));
     if (entry == NULL) {
         return &none;
     }

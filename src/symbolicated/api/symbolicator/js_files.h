@@ -98,9 +98,10 @@ void js_files_free(struct js_files *files);
 void js_files_note(struct js_files *files, struct js_file *file,
                    const struct js_asked *asked);
 
-/* For the files beside this one.  js_take() gives zeroed memory of the step,
- * or NULL; clients choose texts, so the seed of js_hash() is an address. */
-void *js_take(struct js_files *files, size_t size);
+/* For the files beside this one.  js_files_take() gives zeroed memory of the
+ * step, or NULL; clients choose texts, so the seed of js_hash() is an address.
+ */
+void *js_files_take(struct js_files *files, size_t size);
 bool js_is_equal(struct symc_string a, struct symc_string b);
 int js_compare(struct symc_string a, struct symc_string b);
 uint64_t js_hash(const struct js_files *files, struct symc_string text);

@@ -168,7 +168,7 @@ void js_scraping_note(struct js_files *files, struct symc_string url,
                       bool is_success)
 {
     struct js_attempt *attempt =
-        url.data != NULL ? js_take(files, sizeof(*attempt)) : NULL;
+        url.data != NULL ? js_files_take(files, sizeof(*attempt)) : NULL;
 
     if (attempt != NULL) {
         *attempt = (struct js_attempt){files->attempts, url, reason, details,
@@ -229,7 +229,7 @@ void js_scraping_find(struct js_files *files, struct symc_string url,
              want == NULL ? "refused: too long, or no such URL" : NULL,
              js_want_module(want));
     if (file->state == JS_FILE_FOUND) {
-        uri = js_take(files, size + 24);
+        uri = js_files_take(files, size + 24);
         if (uri != NULL) {
             file->uri.data = uri;
             file->uri.size = (size_t)snprintf(uri, size + 24, "%.*s#%llu",
