@@ -11,7 +11,7 @@
 
 struct cficache_verify {
     const struct cficache_reader *reader;
-    struct soundness file;
+    struct integrity file;
     unsigned num_names;
     uint8_t *starts; /* one bit per byte of programs: a program begins here */
 };
@@ -22,19 +22,19 @@ static bool check_cficache_layout(const struct cficache_verify *verify)
     size_t end = cficache->file + ((size_t)cficache->file_bytes + 3) / 4 * 4;
 
     if (cficache->size != end) {
-        return soundness_fails(&verify->file,
+        return integrity_fails(&verify->file,
                                "offset 0x%zx: %zu bytes after the parts", end,
                                cficache->size - end);
     }
-    return soundness_zeros(&verify->file, CFICACHE_AT_RESERVED,
+    return integrity_zeros(&verify->file, CFICACHE_AT_RESERVED,
                            CFICACHE_HEADER, "header") &&
-           soundness_zeros(&verify->file,
+           integrity_zeros(&verify->file,
                            cficache->programs + cficache->program_bytes,
                            cficache->names, "padding") &&
-           soundness_zeros(&verify->file,
+           integrity_zeros(&verify->file,
                            cficache->names + cficache->name_bytes,
                            cficache->file, "padding") &&
-           soundness_zeros(&verify->file,
+           integrity_zeros(&verify->file,
                            cficache->file + cficache->file_bytes, end,
                            "padding");
 }
@@ -51,7 +51,7 @@ static bool check_names(struct cficache_verify *verify)
         size += 1 + names[i].size;
     }
     if (size != cficache->name_bytes) {
-        return soundness_fails(&verify->file,
+        return integrity_fails(&verify->file,
                                "offset 0x%zx: names: incomplete, or too many",
                                cficache->names + size);
     }
@@ -73,13 +73,13 @@ static bool check_programs(const struct cficache_verify *verify)
                                                 : CFICACHE_PROGRAM_VALUE;
         code = cficache_reader_program(cficache, at, kind, &size);
         if (code == NULL || p[1] != 0) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "offset 0x%zx: no program, or incomplete",
                                    cficache->programs + at);
         }
         fault = cficache_program_check(kind, code, size, verify->num_names);
         if (fault != NULL) {
-            return soundness_fails(&verify->file, "offset 0x%zx: program %s",
+            return integrity_fails(&verify->file, "offset 0x%zx: program %s",
                                    cficache->programs + at, fault);
         }
         verify->starts[at / 8] |= (uint8_t)(1 << at % 8);
@@ -137,7 +137,7 @@ static bool check_set(const struct cficache_verify *verify, uint32_t set,
     int last = -1;
 
     if (row.count == 1 || (set <= CFICACHE_UNCOVERED && row.count > 0)) {
-        return soundness_fails(&verify->file, "set %u has %u rules", set,
+        return integrity_fails(&verify->file, "set %u has %u rules", set,
                                row.count);
     }
     for (i = 0; i < row.count; i++) {
@@ -146,13 +146,13 @@ static bool check_set(const struct cficache_verify *verify, uint32_t set,
             cficache->data[cficache->rules +
                            ((size_t)first + i) * CFICACHE_RULE_SIZE + 3] !=
                 0) {
-            return soundness_fails(
+            return integrity_fails(
                 &verify->file, "offset 0x%zx: rule %u of set %u is none",
                 cficache->rules + ((size_t)first + i) * CFICACHE_RULE_SIZE, i,
                 set);
         }
         if (i > 1 && rule.target <= last) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "set %u: its registers do not ascend", set);
         }
         last = i > 1 ? rule.target : -1;
@@ -167,7 +167,7 @@ static bool check_sets(const struct cficache_verify *verify)
 
     if (cficache->num_sets <= CFICACHE_UNCOVERED ||
         le32(cficache->data + cficache->sets) != 0) {
-        return soundness_fails(&verify->file,
+        return integrity_fails(&verify->file,
                                "offset 0x%zx: the first sets are not there",
                                cficache->sets);
     }
@@ -175,7 +175,7 @@ static bool check_sets(const struct cficache_verify *verify)
         first = end;
         end = le32(cficache->data + cficache->sets + ((size_t)i + 1) * 4);
         if (end < first || end > cficache->num_rules) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "set %u: rules %u to %u do not exist", i,
                                    first, end);
         }
@@ -184,7 +184,7 @@ static bool check_sets(const struct cficache_verify *verify)
         }
     }
     if (end != cficache->num_rules) {
-        return soundness_fails(&verify->file, "rules %u to %u are in no set",
+        return integrity_fails(&verify->file, "rules %u to %u are in no set",
                                end, cficache->num_rules);
     }
     return true;
@@ -206,7 +206,7 @@ static bool check_wins(const struct cficache_verify *verify)
                  ? win.program != 0 && !is_program(verify, win.program - 1,
                                                    CFICACHE_PROGRAM_ASSIGNS)
                  : win.program != 0 || win.aligns)) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "record %u is none of STACK WIN", i);
         }
     }
@@ -224,13 +224,13 @@ static bool check_cficache_map(const struct cficache_verify *verify,
     for (i = 0; i < cficache->num_points[map]; i++) {
         start = cficache_reader_point(cficache, map, i, &value);
         if (i > 0 && start <= last) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "map %d: start %u is not after the one "
                                    "before it",
                                    map, i);
         }
         if (value >= end) {
-            return soundness_fails(
+            return integrity_fails(
                 &verify->file,
                 "map %d: start %u leads to %u, which does not "
                 "exist",

@@ -5,20 +5,20 @@
 
 #include "base/le.h"
 
-static bool verify_header(const struct soundness *v)
+static bool verify_header(const struct integrity *v)
 {
     uint32_t big = le32(v->data + CODECACHE_AT_BIG);
 
     if (big > 1) {
-        return soundness_fails(v, "offset 0x%x: byte order %u",
+        return integrity_fails(v, "offset 0x%x: byte order %u",
                                CODECACHE_AT_BIG, big);
     }
-    return soundness_zeros(v, CODECACHE_AT_RESERVED, CODECACHE_HEADER,
+    return integrity_zeros(v, CODECACHE_AT_RESERVED, CODECACHE_HEADER,
                            "header");
 }
 
 static bool verify_parts(const struct codecache_reader *codecache,
-                         const struct soundness *v)
+                         const struct integrity *v)
 {
     uint32_t i;
     uint64_t next = 0, end = 0; /* in the file, of addresses */
@@ -30,13 +30,13 @@ static bool verify_parts(const struct codecache_reader *codecache,
         at = codecache->parts + (size_t)i * CODECACHE_PART_SIZE;
         part = codecache_reader_part(codecache, i);
         if (part.data == NULL || part.data != codecache->data + next) {
-            return soundness_fails(
+            return integrity_fails(
                 v, "offset 0x%zx: part %u: its bytes are not those at 0x%llx",
                 at, i, (unsigned long long)next);
         }
         if (part.size == 0 || part.address < end ||
             part.size > UINT32_MAX - part.address) {
-            return soundness_fails(
+            return integrity_fails(
                 v,
                 "offset 0x%zx: part %u: its addresses are not behind those "
                 "before it",
@@ -46,7 +46,7 @@ static bool verify_parts(const struct codecache_reader *codecache,
         next += part.size;
     }
     if (next != codecache->size) {
-        return soundness_fails(v, "offset 0x%llx: %llu bytes of no part",
+        return integrity_fails(v, "offset 0x%llx: %llu bytes of no part",
                                (unsigned long long)next,
                                (unsigned long long)(codecache->size - next));
     }
@@ -54,14 +54,14 @@ static bool verify_parts(const struct codecache_reader *codecache,
 }
 
 static bool verify_marks(const struct codecache_reader *codecache,
-                         const struct soundness *v)
+                         const struct integrity *v)
 {
     uint32_t i, mode, address, before = 0;
 
     for (i = 0; i < codecache->num_marks; i++) {
         address = codecache_reader_mark(codecache, i, &mode);
         if (mode >= CODECACHE_MODES || (i > 0 && address <= before)) {
-            return soundness_fails(
+            return integrity_fails(
                 v, "offset 0x%zx: mark %u: %s",
                 codecache->marks + (size_t)i * CODECACHE_MARK_SIZE, i,
                 mode >= CODECACHE_MODES ? "no mode"
@@ -75,7 +75,7 @@ static bool verify_marks(const struct codecache_reader *codecache,
 enum symc_verify_status codecache_verify(const struct codecache_reader *reader,
                                          char *error, size_t error_size)
 {
-    struct soundness v = {
+    struct integrity v = {
         .data = reader->data, .error = error, .error_size = error_size};
 
     return verify_header(&v) && verify_parts(reader, &v) &&

@@ -7,7 +7,7 @@
 
 struct jscache_verify {
     const struct jscache_reader *reader;
-    struct soundness file;
+    struct integrity file;
 };
 
 /* Parts begin at multiples of 8, with zeros before them. */
@@ -16,26 +16,26 @@ static bool check_parts(const struct jscache_verify *verify)
     const struct jscache_reader *jscache = verify->reader;
     size_t end = jscache->strings + jscache->string_bytes;
 
-    if (!soundness_zeros(&verify->file, JSCACHE_AT_RESERVED, JSCACHE_HEADER,
+    if (!integrity_zeros(&verify->file, JSCACHE_AT_RESERVED, JSCACHE_HEADER,
                          "header") ||
-        !soundness_zeros(&verify->file,
+        !integrity_zeros(&verify->file,
                          jscache->mappings + (size_t)jscache->num_positions *
                                                  JSCACHE_MAPPING_SIZE,
                          jscache->files, "padding") ||
-        !soundness_zeros(&verify->file,
+        !integrity_zeros(&verify->file,
                          jscache->lines + (size_t)jscache->num_lines * 4,
                          jscache->strings, "padding")) {
         return false;
     }
     if (jscache->num_ignored > 0) {
-        if (!soundness_zeros(&verify->file, end, jscache->ignored,
+        if (!integrity_zeros(&verify->file, end, jscache->ignored,
                              "padding")) {
             return false;
         }
         end = jscache->ignored + (size_t)jscache->num_ignored * 4;
     }
     return jscache->size == end ||
-           soundness_fails(&verify->file,
+           integrity_fails(&verify->file,
                            "offset 0x%zx: %zu bytes after the last part", end,
                            jscache->size - end);
 }
@@ -51,7 +51,7 @@ static bool check_lines(const struct jscache_verify *verify, uint32_t index,
     first = le32(jscache->data + at + 8);
     end = le32(jscache->data + at + 12);
     if (first > end || end > jscache->num_lines) {
-        return soundness_fails(&verify->file,
+        return integrity_fails(&verify->file,
                                "offset 0x%zx: file %u: its lines do not exist",
                                at, index);
     }
@@ -59,7 +59,7 @@ static bool check_lines(const struct jscache_verify *verify, uint32_t index,
         if (le32(lines + (size_t)i * 4) > file->text.size ||
             (i > first &&
              le32(lines + (size_t)i * 4) <= le32(lines + (size_t)i * 4 - 4))) {
-            return soundness_fails(
+            return integrity_fails(
                 &verify->file,
                 "offset 0x%zx: line %u of file %u: not in its "
                 "place",
@@ -79,10 +79,10 @@ static bool check_jscache_files(const struct jscache_verify *verify)
     for (i = 0; i < jscache->num_files; i++) {
         at = jscache->files + (size_t)i * JSCACHE_FILE_SIZE;
         text = le32(jscache->data + at + 4);
-        if (!soundness_is_string(&verify->file, le32(jscache->data + at)) ||
+        if (!integrity_is_string(&verify->file, le32(jscache->data + at)) ||
             (text != JSCACHE_NONE &&
-             !soundness_is_string(&verify->file, text))) {
-            return soundness_fails(&verify->file,
+             !integrity_is_string(&verify->file, text))) {
+            return integrity_fails(&verify->file,
                                    "offset 0x%zx: file %u: no string begins "
                                    "there",
                                    at, i);
@@ -97,7 +97,7 @@ static bool check_jscache_files(const struct jscache_verify *verify)
         if (le32(jscache->data + at) >= jscache->num_files ||
             (i > 0 &&
              le32(jscache->data + at) <= le32(jscache->data + at - 4))) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "offset 0x%zx: ignored file %u: not in "
                                    "ascending order, or does not exist",
                                    at, i);
@@ -119,7 +119,7 @@ static bool check_mappings(const struct jscache_verify *verify)
         key = (uint64_t)le32(jscache->data + at) << 32 |
               le32(jscache->data + at + 4);
         if (key < last) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "offset 0x%zx: position %u: before the one "
                                    "before it",
                                    at, i);
@@ -132,10 +132,10 @@ static bool check_mappings(const struct jscache_verify *verify)
         scope = le32(p + 16);
         if ((file != JSCACHE_NONE && file >= jscache->num_files) ||
             (name != JSCACHE_NONE &&
-             !soundness_is_string(&verify->file, name)) ||
+             !integrity_is_string(&verify->file, name)) ||
             (scope < JSCACHE_ANONYMOUS &&
-             !soundness_is_string(&verify->file, scope))) {
-            return soundness_fails(
+             !integrity_is_string(&verify->file, scope))) {
+            return integrity_fails(
                 &verify->file,
                 "offset 0x%zx: mapping %u: its file, name or "
                 "function does not exist",
@@ -151,17 +151,17 @@ enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
     enum symc_verify_status status;
     struct jscache_verify verify = {
         .reader = reader,
-        .file = SOUNDNESS_OF(reader, error, error_size),
+        .file = INTEGRITY_OF(reader, error, error_size),
     };
 
     if (!check_parts(&verify)) {
         return SYMC_VIOLATED;
     }
-    status = soundness_strings(&verify.file, SYMC_VERSION);
+    status = integrity_strings(&verify.file, SYMC_VERSION);
     if (status == SYMC_SOUND &&
         (!check_jscache_files(&verify) || !check_mappings(&verify))) {
         status = SYMC_VIOLATED;
     }
-    soundness_end(&verify.file);
+    integrity_end(&verify.file);
     return status;
 }

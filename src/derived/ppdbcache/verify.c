@@ -7,7 +7,7 @@
 
 struct ppdbcache_verify {
     const struct ppdbcache_reader *reader;
-    struct soundness file;
+    struct integrity file;
 };
 
 static bool check_ppdbcache_header(const struct ppdbcache_verify *verify)
@@ -15,14 +15,14 @@ static bool check_ppdbcache_header(const struct ppdbcache_verify *verify)
     const struct ppdbcache_reader *ppdbcache = verify->reader;
 
     if (ppdbcache->size - ppdbcache->strings != ppdbcache->string_bytes) {
-        return soundness_fails(
+        return integrity_fails(
             &verify->file, "offset 0x%zx: %zu bytes after the strings",
             ppdbcache->strings + ppdbcache->string_bytes,
             ppdbcache->size - ppdbcache->strings - ppdbcache->string_bytes);
     }
-    return soundness_zeros(&verify->file, PPDBCACHE_AT_PADDING,
+    return integrity_zeros(&verify->file, PPDBCACHE_AT_PADDING,
                            PPDBCACHE_AT_FILES, "header") &&
-           soundness_zeros(&verify->file, PPDBCACHE_AT_RESERVED,
+           integrity_zeros(&verify->file, PPDBCACHE_AT_RESERVED,
                            PPDBCACHE_HEADER, "header");
 }
 
@@ -35,8 +35,8 @@ static bool check_ppdbcache_files(const struct ppdbcache_verify *verify)
     for (i = 0; i < ppdbcache->num_files; i++) {
         at = ppdbcache->files + (size_t)i * PPDBCACHE_FILE_SIZE;
         name = symc_load(ppdbcache->data + at);
-        if (!soundness_is_string(&verify->file, name)) {
-            return soundness_fails(
+        if (!integrity_is_string(&verify->file, name)) {
+            return integrity_fails(
                 &verify->file,
                 "offset 0x%zx: file %u: no string begins at "
                 "0x%x",
@@ -54,7 +54,7 @@ static bool check_ppdbcache_ranges(const struct ppdbcache_verify *verify)
     for (i = 0; i < ppdbcache->num_ranges; i++) {
         ppdbcache_reader_place(ppdbcache, i, &line, &file);
         if (file >= ppdbcache->num_files) {
-            return soundness_fails(
+            return integrity_fails(
                 &verify->file,
                 "offset 0x%zx: place %u: file %u does not "
                 "exist",
@@ -62,7 +62,7 @@ static bool check_ppdbcache_ranges(const struct ppdbcache_verify *verify)
         }
         if (i > 0 && ppdbcache_reader_range(ppdbcache, i - 1) >=
                          ppdbcache_reader_range(ppdbcache, i)) {
-            return soundness_fails(
+            return integrity_fails(
                 &verify->file,
                 "offset 0x%zx: range %u: not after the one "
                 "before it",
@@ -78,17 +78,17 @@ enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
     enum symc_verify_status status;
     struct ppdbcache_verify verify = {
         .reader = reader,
-        .file = SOUNDNESS_OF(reader, error, error_size),
+        .file = INTEGRITY_OF(reader, error, error_size),
     };
 
     if (!check_ppdbcache_header(&verify)) {
         return SYMC_VIOLATED;
     }
-    status = soundness_strings(&verify.file, SYMC_VERSION);
+    status = integrity_strings(&verify.file, SYMC_VERSION);
     if (status == SYMC_SOUND && (!check_ppdbcache_files(&verify) ||
                                  !check_ppdbcache_ranges(&verify))) {
         status = SYMC_VIOLATED;
     }
-    soundness_end(&verify.file);
+    integrity_end(&verify.file);
     return status;
 }

@@ -8,7 +8,7 @@
 
 struct proguardcache_verify {
     const struct proguardcache_reader *reader;
-    struct soundness file;
+    struct integrity file;
 };
 
 static bool
@@ -19,11 +19,11 @@ check_proguardcache_layout(const struct proguardcache_verify *verify)
                  proguardcache->counts[PROGUARDCACHE_STRINGS];
 
     if (proguardcache->size != end) {
-        return soundness_fails(&verify->file,
+        return integrity_fails(&verify->file,
                                "offset 0x%zx: %zu bytes after the parts", end,
                                proguardcache->size - end);
     }
-    return soundness_zeros(&verify->file, PROGUARDCACHE_AT_RESERVED,
+    return integrity_zeros(&verify->file, PROGUARDCACHE_AT_RESERVED,
                            PROGUARDCACHE_HEADER, "header");
 }
 
@@ -41,8 +41,8 @@ static bool check_strings(const struct proguardcache_verify *verify,
         if (offset == PROGUARDCACHE_NONE && (optional & 1u << i)) {
             continue;
         }
-        if (!soundness_is_string(&verify->file, offset)) {
-            return soundness_fails(&verify->file,
+        if (!integrity_is_string(&verify->file, offset)) {
+            return integrity_fails(&verify->file,
                                    "offset 0x%zx: no string begins at 0x%x",
                                    (size_t)(at - proguardcache->data), offset);
         }
@@ -81,12 +81,12 @@ static bool check_member(const struct proguardcache_verify *verify,
     if (!proguardcache_reader_member(proguardcache, index, &m) ||
         m.extra > proguardcache->counts[PROGUARDCACHE_EXTRAS] ||
         (m.flags & ~PROGUARDCACHE_FLAGS) != 0) {
-        return soundness_fails(&verify->file,
+        return integrity_fails(&verify->file,
                                "member %u: no such extra, or unknown flags",
                                index);
     }
     if (before->is_any && compare(&before->renamed, &m.renamed) > 0) {
-        return soundness_fails(&verify->file, "member %u: not in order",
+        return integrity_fails(&verify->file, "member %u: not in order",
                                index);
     }
     before->is_any = true;
@@ -104,7 +104,7 @@ static bool check_parameter(const struct proguardcache_verify *verify,
 
     if (index < class->first || index - class->first >= class->count ||
         !proguardcache_reader_member(verify->reader, index, &m)) {
-        return soundness_fails(&verify->file,
+        return integrity_fails(&verify->file,
                                "parameters %u: no member of the class", place);
     }
     c = before->is_any ? compare(&before->renamed, &m.renamed) : -1;
@@ -112,7 +112,7 @@ static bool check_parameter(const struct proguardcache_verify *verify,
         c = compare(&before->arguments, &m.arguments);
     }
     if (c > 0 || (c == 0 && before->index >= index)) {
-        return soundness_fails(&verify->file, "parameters %u: not in order",
+        return integrity_fails(&verify->file, "parameters %u: not in order",
                                place);
     }
     *before = (struct before){true, m.renamed, m.arguments, index};
@@ -138,12 +138,12 @@ static bool check_class(const struct proguardcache_verify *verify,
     if (c.first != *members || c.count != le32(p + 16) ||
         c.first_parameter != *parameters ||
         c.num_parameters != le32(p + 24)) {
-        return soundness_fails(
+        return integrity_fails(
             &verify->file, "class %u: its members do not follow those before",
             index);
     }
     if (before->is_any && compare(&before->renamed, &c.renamed) >= 0) {
-        return soundness_fails(&verify->file, "class %u: not in order", index);
+        return integrity_fails(&verify->file, "class %u: not in order", index);
     }
     *before = (struct before){.is_any = true, .renamed = c.renamed};
     for (i = 0; i < c.count; i++) {
@@ -174,7 +174,7 @@ static bool check_classes(const struct proguardcache_verify *verify)
     }
     return (members == proguardcache->counts[PROGUARDCACHE_MEMBERS] &&
             parameters == proguardcache->counts[PROGUARDCACHE_PARAMETERS]) ||
-           soundness_fails(&verify->file, "members or parameters of no class");
+           integrity_fails(&verify->file, "members or parameters of no class");
 }
 
 static bool check_extra(const struct proguardcache_verify *verify,
@@ -189,14 +189,14 @@ static bool check_extra(const struct proguardcache_verify *verify,
 
     proguardcache_reader_extra(proguardcache, index + 1, &pairs, &rules);
     if (pairs.count != le32(p + 4) || rules.count != le32(p + 12)) {
-        return soundness_fails(&verify->file,
+        return integrity_fails(&verify->file,
                                "extra %u: no such pairs or rules", index + 1);
     }
     p = proguardcache->data + proguardcache->begins[PROGUARDCACHE_PAIRS] +
         (size_t)pairs.first * PROGUARDCACHE_PAIR_SIZE;
     for (i = 1; i < pairs.count; i++, p += PROGUARDCACHE_PAIR_SIZE) {
         if (le32(p) >= le32(p + PROGUARDCACHE_PAIR_SIZE)) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "extra %u: pairs not in order", index + 1);
         }
     }
@@ -220,7 +220,7 @@ static bool check_extras(const struct proguardcache_verify *verify)
         }
         if (used.first > proguardcache->counts[PROGUARDCACHE_PAIRS] ||
             used.count > proguardcache->counts[PROGUARDCACHE_RULES]) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "extra %u: shares pairs or rules", i + 1);
         }
     }
@@ -251,11 +251,11 @@ proguardcache_verify(const struct proguardcache_reader *reader, char *error,
     if (!check_proguardcache_layout(&verify)) {
         return SYMC_VIOLATED;
     }
-    status = soundness_strings(&verify.file, SYMC_LEB128_VERSION);
+    status = integrity_strings(&verify.file, SYMC_LEB128_VERSION);
     if (status == SYMC_SOUND &&
         (!check_classes(&verify) || !check_extras(&verify))) {
         status = SYMC_VIOLATED;
     }
-    soundness_end(&verify.file);
+    integrity_end(&verify.file);
     return status;
 }

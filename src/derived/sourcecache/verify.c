@@ -12,7 +12,7 @@
 
 struct sourcecache_verify {
     const struct sourcecache_reader *sourcecache;
-    struct soundness file;
+    struct integrity file;
 };
 
 /* A string that is absent has no data, and is no error unless it must be
@@ -38,7 +38,7 @@ static bool verify_text(const struct sourcecache_verify *verify,
 
     if (e->text.size > SOURCECACHE_TEXT_MAX ||
         utf8_valid(e->text.data, e->text.size) != e->text.size) {
-        return soundness_fails(&verify->file,
+        return integrity_fails(&verify->file,
                                "file %u: the text is too long, or no UTF-8",
                                index);
     }
@@ -48,7 +48,7 @@ static bool verify_text(const struct sourcecache_verify *verify,
              le32(sourcecache_record(verify->sourcecache, SOURCECACHE_MARKS,
                                      (uint32_t)mark++)) !=
                  (uint32_t)(p - e->text.data))) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "file %u: the mark of line %u is wrong",
                                    index, line + 1);
         }
@@ -56,7 +56,7 @@ static bool verify_text(const struct sourcecache_verify *verify,
         p = p != NULL ? p + 1 : end;
     }
     return line == e->lines ||
-           soundness_fails(&verify->file,
+           integrity_fails(&verify->file,
                            "file %u: it has %u lines, and not %u", index, line,
                            e->lines);
 }
@@ -71,7 +71,7 @@ static bool verify_entry(struct sourcecache_verify *verify, uint32_t index)
     (void)sourcecache_reader_entry(verify->sourcecache, index, &e);
     for (at = SOURCECACHE_ENTRY_NAME; at < SOURCECACHE_ENTRY; at += 8) {
         if (!is_string(verify, p + at, false)) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "file %u: a string is damaged", index);
         }
     }
@@ -79,7 +79,7 @@ static bool verify_entry(struct sourcecache_verify *verify, uint32_t index)
         p[SOURCECACHE_ENTRY_STATUS] != e.status ||
         p[SOURCECACHE_ENTRY_HAS_ID] > 1 ||
         p[SOURCECACHE_ENTRY_HAS_ID + 1] != 0) {
-        return soundness_fails(
+        return integrity_fails(
             &verify->file,
             "file %u: a value is unknown, or the text is outside", index);
     }
@@ -97,7 +97,7 @@ static bool verify_texts(const struct sourcecache_verify *verify)
         all += e.text.size;
         if (all >
             verify->sourcecache->size) { /* so that this takes no more time */
-            return soundness_fails(
+            return integrity_fails(
                 &verify->file, "file %u: its text is also that of another", i);
         }
         if (e.status == SOURCECACHE_TEXT && !verify_text(verify, i, &e)) {
@@ -118,12 +118,12 @@ static bool verify_keys(const struct sourcecache_verify *verify,
         p = sourcecache_record(verify->sourcecache, part, i);
         if (!is_string(verify, p, true) ||
             le32(p + 8) >= verify->sourcecache->count[SOURCECACHE_ENTRIES]) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "key %u: it is damaged, or of no file", i);
         }
         key = sourcecache_string(verify->sourcecache, p);
         if (byte_compare(last.data, last.size, key.data, key.size) >= 0) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "key %u: the keys do not ascend", i);
         }
         last = key;
@@ -142,7 +142,7 @@ static bool verify_ids(const struct sourcecache_verify *verify)
         p = sourcecache_record(verify->sourcecache, SOURCECACHE_IDS, i);
         if (le32(p + 20) >= SOURCECACHE_TYPES ||
             le32(p + 24) >= verify->sourcecache->count[SOURCECACHE_ENTRIES]) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "id %u: of no file, or of no type", i);
         }
         order = last == NULL ? -1 : memcmp(last, p, 16);
@@ -151,7 +151,7 @@ static bool verify_ids(const struct sourcecache_verify *verify)
                                                  : le32(last + k) > le32(p + k);
         }
         if (order >= 0) {
-            return soundness_fails(&verify->file,
+            return integrity_fails(&verify->file,
                                    "id %u: the ids do not ascend", i);
         }
     }
@@ -165,20 +165,20 @@ static bool verify_pairs(const struct sourcecache_verify *verify)
 
     if (verify->sourcecache->count[SOURCECACHE_LINKS] >
         SOURCECACHE_LINKS_MAX) {
-        return soundness_fails(&verify->file, "more than %d links",
+        return integrity_fails(&verify->file, "more than %d links",
                                SOURCECACHE_LINKS_MAX);
     }
     for (i = 0; i < verify->sourcecache->count[SOURCECACHE_LINKS]; i++) {
         p = sourcecache_record(verify->sourcecache, SOURCECACHE_LINKS, i);
         if (!is_string(verify, p, true) || !is_string(verify, p + 8, false) ||
             le32(p + 16) > 1) {
-            return soundness_fails(&verify->file, "link %u is damaged", i);
+            return integrity_fails(&verify->file, "link %u is damaged", i);
         }
     }
     for (i = 0; i < verify->sourcecache->count[SOURCECACHE_ATTRIBUTES]; i++) {
         p = sourcecache_record(verify->sourcecache, SOURCECACHE_ATTRIBUTES, i);
         if (!is_string(verify, p, false) || !is_string(verify, p + 8, false)) {
-            return soundness_fails(&verify->file, "attribute %u is damaged",
+            return integrity_fails(&verify->file, "attribute %u is damaged",
                                    i);
         }
     }
@@ -202,7 +202,7 @@ sourcecache_verify(const struct sourcecache_reader *sourcecache, char *error,
             0 ||
         le32(sourcecache->data + sourcecache->size - SOURCECACHE_TRAILER +
              SOURCECACHE_AT_ZERO) != 0) {
-        (void)soundness_fails(&verify.file, "reserved bytes are not zero");
+        (void)integrity_fails(&verify.file, "reserved bytes are not zero");
         return SYMC_VIOLATED;
     }
     for (i = 0; i < sourcecache->count[SOURCECACHE_ENTRIES]; i++) {

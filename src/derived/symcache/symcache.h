@@ -9,6 +9,7 @@
 #include "enum.h"
 #include "format.h"
 #include "head.h"
+#include "integrity.h"
 #include "output.h"
 #include "path.h"
 #include "reader.h"
@@ -17,7 +18,6 @@
 #include "string_table.h"
 #include "unstable_sort.h"
 #include "verify.h"
-#include "soundness.h"
 #include "writer.h"
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "format.h"
-#include "soundness.h"
+#include "integrity.h"
 
 /* The results so far for the chain of callers of a location. */
 enum color {
@@ -19,13 +19,13 @@ enum color {
 
 struct symcache_verify {
     const struct symc_reader *reader;
-    struct soundness file;
+    struct integrity file;
 };
 
 static int violation(const struct symcache_verify *verify, size_t offset,
                      const char *record, uint32_t index, const char *what)
 {
-    (void)soundness_fails(&verify->file, "offset 0x%zx: %s %u: %s", offset,
+    (void)integrity_fails(&verify->file, "offset 0x%zx: %s %u: %s", offset,
                           record, index, what);
     return SYMC_VIOLATED;
 }
@@ -46,22 +46,22 @@ static int check_symcache_header(const struct symcache_verify *verify)
 
     p = verify->reader->data;
     if (p[SYMC_AT_KIND] > 1) {
-        (void)soundness_fails(
+        (void)integrity_fails(
             &verify->file,
             "offset 0x%x: header: kind of identity %u is neither 0 nor 1",
             SYMC_AT_KIND, p[SYMC_AT_KIND]);
         return SYMC_VIOLATED;
     }
     if (p[SYMC_AT_VARIABLES] > 1) {
-        (void)soundness_fails(
+        (void)integrity_fails(
             &verify->file,
             "offset 0x%x: header: %u parts of variables, not 0 or 1",
             SYMC_AT_VARIABLES, p[SYMC_AT_VARIABLES]);
         return SYMC_VIOLATED;
     }
-    return soundness_zeros(&verify->file, SYMC_AT_PADDING, SYMC_AT_KIND,
+    return integrity_zeros(&verify->file, SYMC_AT_PADDING, SYMC_AT_KIND,
                            "padding of the header") &&
-                   soundness_zeros(&verify->file, SYMC_AT_VARIABLES + 1,
+                   integrity_zeros(&verify->file, SYMC_AT_VARIABLES + 1,
                                    SYMC_HEADER, "reserved bytes of the header")
                ? SYMC_SOUND
                : SYMC_VIOLATED;
@@ -84,7 +84,7 @@ static int check_padding(const struct symcache_verify *verify)
     };
 
     for (i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
-        if (!soundness_zeros(&verify->file, gaps[i].begin, gaps[i].end,
+        if (!integrity_zeros(&verify->file, gaps[i].begin, gaps[i].end,
                              gaps[i].what)) {
             return SYMC_VIOLATED;
         }
@@ -100,7 +100,7 @@ static int check_reference(const struct symcache_verify *verify, size_t offset,
     char what[96];
 
     at = symc_load(verify->reader->data + offset);
-    if (at == SYMC_NONE || soundness_is_string(&verify->file, at)) {
+    if (at == SYMC_NONE || integrity_is_string(&verify->file, at)) {
         return SYMC_SOUND;
     }
     snprintf(what, sizeof(what), "%s: no string begins at 0x%x of the strings",
@@ -279,19 +279,19 @@ enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
     int status;
     struct symcache_verify verify = {
         .reader = reader,
-        .file = SOUNDNESS_OF(reader, error, error_size),
+        .file = INTEGRITY_OF(reader, error, error_size),
     };
     static int (*const checks[])(const struct symcache_verify *) = {
         check_symcache_header, check_padding,   check_symcache_files,
         check_functions,       check_locations, check_symcache_ranges};
 
-    status = soundness_strings(&verify.file, reader->version);
+    status = integrity_strings(&verify.file, reader->version);
     for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         if (status == SYMC_SOUND) {
             status = checks[i](&verify);
         }
     }
-    soundness_end(&verify.file);
+    integrity_end(&verify.file);
     reader->is_verified = status == SYMC_SOUND;
     reader->has_srcsrv = reader->is_verified && has_srcsrv(reader);
     if (status == SYMC_NOT_VERIFIED) {

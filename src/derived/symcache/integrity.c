@@ -1,13 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "soundness.h"
+#include "integrity.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-bool soundness_fails(const struct soundness *v, const char *format, ...)
+bool integrity_fails(const struct integrity *v, const char *format, ...)
 {
     va_list args;
 
@@ -17,21 +17,21 @@ bool soundness_fails(const struct soundness *v, const char *format, ...)
     return false;
 }
 
-bool soundness_zeros(const struct soundness *v, size_t begin, size_t end,
+bool integrity_zeros(const struct integrity *v, size_t begin, size_t end,
                      const char *what)
 {
     size_t i;
 
     for (i = begin; i < end; i++) {
         if (v->data[i] != 0) {
-            return soundness_fails(v, "offset 0x%zx: %s: 0x%02x, not zero", i,
+            return integrity_fails(v, "offset 0x%zx: %s: 0x%02x, not zero", i,
                                    what, v->data[i]);
         }
     }
     return true;
 }
 
-enum symc_verify_status soundness_strings(struct soundness *v,
+enum symc_verify_status integrity_strings(struct integrity *v,
                                           uint32_t version)
 {
     size_t at;
@@ -42,14 +42,14 @@ enum symc_verify_status soundness_strings(struct soundness *v,
 
     v->string_starts = calloc((size_t)v->string_bytes / 8 + 1, 1);
     if (v->string_starts == NULL) {
-        (void)soundness_fails(v, "no memory for a check");
+        (void)integrity_fails(v, "no memory for a check");
         return SYMC_NOT_VERIFIED;
     }
     for (at = 0; at < v->string_bytes; number++) {
         fault =
             symc_string_read(section, v->string_bytes, at, version, &string);
         if (fault != NULL) {
-            (void)soundness_fails(v, "offset 0x%zx: string %u: %s",
+            (void)integrity_fails(v, "offset 0x%zx: string %u: %s",
                                   v->strings + at, number, fault);
             return SYMC_VIOLATED;
         }
@@ -59,13 +59,13 @@ enum symc_verify_status soundness_strings(struct soundness *v,
     return SYMC_SOUND;
 }
 
-bool soundness_is_string(const struct soundness *v, uint32_t offset)
+bool integrity_is_string(const struct integrity *v, uint32_t offset)
 {
     return offset < v->string_bytes &&
            (v->string_starts[offset / 8] >> offset % 8 & 1) != 0;
 }
 
-void soundness_end(struct soundness *v)
+void integrity_end(struct integrity *v)
 {
     free(v->string_starts);
     v->string_starts = NULL;

@@ -5,8 +5,8 @@
  * must be zero, and the string tables of SymCaches, which other kinds have,
  * too.
  */
-#ifndef DERIVED_SYMCACHE_SOUNDNESS_H
-#define DERIVED_SYMCACHE_SOUNDNESS_H
+#ifndef DERIVED_SYMCACHE_INTEGRITY_H
+#define DERIVED_SYMCACHE_INTEGRITY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #include "verify.h"
 
-struct soundness {
+struct integrity {
     const uint8_t *data;    /* the file */
     size_t strings;         /* where its string table begins, */
     uint32_t string_bytes;  /* and its size */
@@ -24,7 +24,7 @@ struct soundness {
 };
 
 /* Initializes the check of a file that a reader has open. */
-#define SOUNDNESS_OF(reader_, error_, error_size_)                            \
+#define INTEGRITY_OF(reader_, error_, error_size_)                            \
     {                                                                         \
         .data = (reader_)->data, .strings = (reader_)->strings,               \
         .string_bytes = (reader_)->string_bytes, .error = (error_),           \
@@ -32,25 +32,25 @@ struct soundness {
     }
 
 /* Writes a violation to error.  Returns false. */
-bool soundness_fails(const struct soundness *v, const char *format, ...)
+bool integrity_fails(const struct integrity *v, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Checks bytes begin to end of the file.  what: their name for people. */
-bool soundness_zeros(const struct soundness *v, size_t begin, size_t end,
+bool integrity_zeros(const struct integrity *v, size_t begin, size_t end,
                      const char *what);
 
 /*
  * Checks the string table.  Strings follow each other without gaps, so one
  * pass finds where each of them begins. version: of the SymCaches whose
- * strings have this form.  The caller frees the notes with soundness_end().
+ * strings have this form.  The caller frees the notes with integrity_end().
  * Not verified: there is no memory for them.
  */
-enum symc_verify_status soundness_strings(struct soundness *v,
+enum symc_verify_status integrity_strings(struct integrity *v,
                                           uint32_t version);
 
 /* Does a string begin at this offset of the string table? */
-bool soundness_is_string(const struct soundness *v, uint32_t offset);
+bool integrity_is_string(const struct integrity *v, uint32_t offset);
 
-void soundness_end(struct soundness *v);
+void integrity_end(struct integrity *v);
 
 #endif
