@@ -33,6 +33,7 @@ my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub
     return $c->reply(401) if $path =~ m{^/unauth/};
     return $c->reply(403) if $path =~ m{^/forbidden/};
     return $c->reply(500) if $path =~ m{^/error/|^/half/.*\.pdb$};
+    return $c->reply(413) if $path =~ m{^/large/};
     return $c->reply(200, { 'Content-Type' => 'text/html' },
         "<!DOCTYPE html><html><form>Sign in</form></html>\n")
         if $path =~ m{^/html/};
@@ -134,6 +135,15 @@ my $place = $server->url . "/half/crash.pdb/$key/crash";
 is_deeply told(), [['half', "$place.pd_", 'notfound'], ['half', "$place.pdb", 'error']],
     'each form of a file is told as it was answered';
 is post(request())->{modules}[0]{debug_status}, 'missing', '... and the first one decides';
+$t->stop_symbolicated;
+$t->stop_symcached;
+
+# The phrases of statuses are those of HTTP's registry.
+$t->start_symcached(configuration('large',
+    { id => 'large', url => $server->url . '/large', layout => { type => 'symstore' } }));
+$t->start_symbolicated;
+is post(request())->{modules}[0]{candidates}[0]{download}{details},
+    'download failed: 413 Payload Too Large', 'a status is told with its phrase';
 $t->stop_symbolicated;
 $t->stop_symcached;
 
