@@ -201,7 +201,7 @@ is_deeply [sort map { s/$time/TIME/r } split /\n/, $r->{out}], [sort
         sprintf '%.1f KiB', length($symc) / 1024),
     sprintf('%-28s %s %-8s %10s  TIME  notfound: up: not found (404\x1b[2J)',
         'gone.pdb', $id, '9.0.0', 'absent'),
-    sprintf('1 files, %.1f KiB; 1 absent', (length($symc) + 24) / 1024)],
+    sprintf('1 file, %.1f KiB; 1 absent', (length($symc) + 24) / 1024)],
     'ls: patterns without case; files, entries, sums';
 @lines = $ctl->json($ctl->run('ls', '--json', @root));
 my $sums = pop @lines;
@@ -232,7 +232,7 @@ like $r->{out}, qr/^a\\u202eb\.pdb /, 'ls: a hostile name';
 utime time - 30 * $day, time - 30 * $day, $ntdll2;
 my @config = ('-c', $t->path('symcached.json'));
 $r = $ctl->run('clean', '--dry-run', @config);
-$ctl->is($r, 0, qr/^would remove \(not used for long\): 1 files/m, undef,
+$ctl->is($r, 0, qr/^would remove \(not used for long\): 1 file,/m, undef,
     'clean --dry-run');
 ok -e $ntdll2, 'has not';
 ($r) = $ctl->json($ctl->run('clean', '--json', @config));

@@ -281,6 +281,10 @@ $ctl->is($ctl->run('uploads', 'ls', '--root', $_), 3, undef, qr/: No such file/,
          "ls: of '$_'") for "$dir/none", '';
 $ctl->is($ctl->run('uploads', 'ls', '--root', "$dir/token"), 3, undef,
          qr/token: Not a directory/, 'ls: of a file');
+$ctl->is($ctl->run('uploads', @$_, '--root', "$dir/none"), 3, qr/\A\z/,
+         qr{^symcachectl: \Q$dir\E/none: No such file or directory$}, "@$_: the root is lost")
+    for ['builds'], ['forget', '--build', 1], ['forget', '--release', 1], ['ls', '--release', 1],
+        ['ls', '--build', 1];
 
 for my $bad ('1x', '', '0s', '-1d', '101y', '99999w') {
     my $r = $ctl->run(@upload, '--expires', $bad, "$dir/build/any.sym");

@@ -346,7 +346,7 @@ is join(' ', map { s/^ +//r =~ s/ bytes.*:\d\d//r =~ s/ +/ /gr }
     split /\n/, out('builds', '--product', 'q')),
     join(' ', "2 files ${\ (2 * length sym(60))} q main 2",
         "2 files ${\ (2 * length sym(60))} q main 1",
-        "1 files ${\ length sym(60)} q main 3"), 'builds, the newest first';
+        "1 file ${\ length sym(60)} q main 3"), 'builds, the newest first';
 my @json = map { JSON::PP::decode_json($_) }
     split /\n/, out('builds', '--product', 'q', '--build', 1, '--json');
 is @json, 1, 'one build as JSON';

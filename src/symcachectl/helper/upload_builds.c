@@ -152,7 +152,8 @@ static void show_build(const char *root, const struct build *build,
     }
     printable_size(text, bytes);
     printable_time(time, (double)build->last);
-    printf("%6zu files  %10s  %s", files, text, time);
+    printf("%6zu %-5s  %10s  %s", files, files == 1 ? "file" : "files", text,
+           time);
     print_labels(&build->labels);
 }
 

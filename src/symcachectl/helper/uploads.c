@@ -177,15 +177,9 @@ static int uploads_list_all(struct uploads_list *list)
         } else if (entry->fts_info == FTS_F &&
                    entry->fts_level == LEVEL + is_try) {
             uploads_list_file(list, entry->fts_path);
-        } else if (entry->fts_info == FTS_DNR ||
-                   (entry->fts_level == FTS_ROOTLEVEL &&
-                    entry->fts_info != FTS_D && entry->fts_info != FTS_DP)) {
+        } else if (entry->fts_info == FTS_DNR) {
             code = command_fail(COMMAND_IO, entry->fts_path,
-                                strerror(entry->fts_errno != 0
-                                             ? entry->fts_errno
-                                         : entry->fts_info == FTS_SLNONE
-                                             ? ENOENT
-                                             : ENOTDIR));
+                                strerror(entry->fts_errno));
         }
     }
     if (fts == NULL) {
@@ -374,6 +368,18 @@ static int uploads_check_usage(enum verb verb,
     return COMMAND_OK;
 }
 
+/* A folder that is lost is not one without uploads. */
+static int uploads_check_root(const char *root)
+{
+    struct stat st;
+    int errnum = stat(root, &st) != 0  ? errno
+                 : S_ISDIR(st.st_mode) ? 0
+                                       : ENOTDIR;
+
+    return errnum == 0 ? COMMAND_OK
+                       : command_fail(COMMAND_IO, root, strerror(errnum));
+}
+
 int uploads_command(int argc, char **argv)
 {
     struct settings settings = {0};
@@ -401,7 +407,8 @@ int uploads_command(int argc, char **argv)
     }
     if (verb != RM) {
         root = settings_uploads(&settings, &code);
-        if (root == NULL) {
+        code = root != NULL ? uploads_check_root(root) : code;
+        if (code != COMMAND_OK) {
             return code;
         }
     }

@@ -421,8 +421,8 @@ static void ls_print_sums(const struct ls *ls)
 
     if (!ls->settings.is_json) {
         printable_size(size, ls->bytes);
-        printf("%" PRIu64 " files, %s; %" PRIu64 " absent\n", ls->files, size,
-               ls->absent);
+        printf("%" PRIu64 " file%s, %s; %" PRIu64 " absent\n", ls->files,
+               ls->files == 1 ? "" : "s", size, ls->absent);
         return;
     }
     object = cJSON_CreateObject();

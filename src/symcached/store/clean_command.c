@@ -52,8 +52,8 @@ static void clean_print_count(FILE *f, const struct evict_pass_count *count)
         bytes /= 1024;
         unit++;
     }
-    fprintf(f, "%" PRIu64 " files, %.*f %s", count->files, unit > 0, bytes,
-            units[unit]);
+    fprintf(f, "%" PRIu64 " file%s, %.*f %s", count->files,
+            count->files == 1 ? "" : "s", unit > 0, bytes, units[unit]);
 }
 
 static void clean_print_summary(const struct evict_pass *evict_pass,

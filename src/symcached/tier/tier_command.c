@@ -288,11 +288,13 @@ static void tier_clean_print_sum(const struct tier_run *run)
 
     if (!run->is_json) {
         for (i = 0; i < TIER_CLEAN_REASONS; i++) {
-            printf("%s (%s): %" PRIu64 " objects, %" PRIu64 " bytes\n",
+            printf("%s (%s): %" PRIu64 " object%s, %" PRIu64 " bytes\n",
                    run->dry_run ? "would remove" : "removed",
-                   tier_clean_reasons[i], run->files[i], run->bytes[i]);
+                   tier_clean_reasons[i], run->files[i],
+                   run->files[i] == 1 ? "" : "s", run->bytes[i]);
         }
-        printf("others: %" PRIu64 " objects\n", run->kept);
+        printf("others: %" PRIu64 " object%s\n", run->kept,
+               run->kept == 1 ? "" : "s");
         return;
     }
     object = cJSON_CreateObject();
