@@ -132,7 +132,7 @@ is_deeply [map { s{.*/}{}r } glob "$t->{dir}/tier/1/default/.*.tmp"],
 # --- a store that fails, or that is none
 
 for my $case ([{ secret_key => 'wrong' }, qr/403 SignatureDoesNotMatch/],
-              [{ endpoint => 'http://127.0.0.1:1' }, qr/cannot be listed/]) {
+              [{ endpoint => 'http://127.0.0.1:1' }, qr/cannot be listed: .*\S$/m]) {
     my $r = tier({ %bucket, %{ $case->[0] } }, 'ls');
     is $r->{code}, 3, 'cannot be listed: 3';
     like $r->{err}, $case->[1], 'and why';

@@ -246,8 +246,10 @@ for (['413 ContentTooLarge', 413], ['400 EntityTooLarge', 413],
         like $r->{json}{detail}, qr/it is left alone: .*$mode/, "$mode: why";
         $r = $u->upload(Test::Zip::zip([$path, $pdb], ["$key/crash.sym", $sym]));
         is $r->{status}, 507, "$mode: an archive" or diag $r->{raw};
-        is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')
-            ->{status}, 503, "$mode: a removal is to be sent again";
+        $r = $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0');
+        is $r->{status}, 503, "$mode: a removal is to be sent again";
+        like $r->{body}, qr/$path: the tier \\?"fleet\\?" does not remove it: it is left alone: /,
+            "$mode: and why";
         is requests(), '', "$mode: it is not asked";
         is warnings(), $warnings, "$mode: which the log had when that began";
         $r = $t->helper('GET', '/readyz');

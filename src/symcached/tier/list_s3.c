@@ -40,7 +40,8 @@ static void list_on_fetched(void *arg, const struct fetch_result *result)
     if (!listing->received) {
         tier_s3_code(code, result->response);
         snprintf(listing->error, listing->error_size,
-                 "it cannot be listed: %.200s %s", result->detail, code);
+                 "it cannot be listed: %.200s%s%s", result->detail,
+                 code[0] != '\0' ? " " : "", code);
     }
     event_base_loopbreak(listing->base);
 }

@@ -480,7 +480,7 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
                         const char *detail)
 {
     struct upload_removal *removal = arg;
-    char path[PATH_MAX], root[PATH_MAX];
+    char path[PATH_MAX], root[PATH_MAX], text[1400];
 
     removal->original = NULL;
     print_root(root, removal);
@@ -489,7 +489,10 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
     }
     if (outcome == TIER_ORIGINAL_FAILED) {
         settle_removal(removal); /* whoever asked has to ask again */
-        end_removal(removal, 503, detail);
+        snprintf(text, sizeof(text),
+                 "the tier \"%s\" does not remove it: %s",
+                 removal->config->uploads.tier->name, detail);
+        end_removal(removal, 503, text);
     } else if (outcome == TIER_ORIGINAL_OTHER) {
         leave_to_other(removal);
     } else if (outcome == TIER_ORIGINAL_USED) {
