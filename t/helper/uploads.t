@@ -369,6 +369,10 @@ is stored(), "weave.pdb/$id/weave.pdb", 'its PDB, and nothing else';
 is $u->request('PUT', '/api/v2/symbolpackage/', $body, $type,
     'X-NuGet-ApiKey: 0123456789abcdef0123456789abcdef')->{status}, 400,
     'but none with a TAB in its name';
+($body, $type) = Test::Zip::form('package', Test::Zip::zip(['lib/', '']));
+$r = $u->request('PUT', '/api/v2/symbolpackage/', $body, $type,
+    'X-NuGet-ApiKey: 0123456789abcdef0123456789abcdef');
+is "$r->{status} $r->{json}{error}", '400 the archive has no files', 'a package with a folder alone';
 
 # --- jobs that begin at once
 

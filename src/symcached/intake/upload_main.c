@@ -600,7 +600,7 @@ static int check_members(const struct upload_main *upload, struct zip *zip)
 {
     uint64_t n = zip_count(zip), total = 0;
     struct zip_member member;
-    bool has_file = upload->only != NULL;
+    bool has_file = false;
 
     if (n > UPLOAD_FILES_MAX) {
         return upload_main_refuse(400, "the archive has more than %d members",
