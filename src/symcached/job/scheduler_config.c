@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
+#include "symcached/upload_index/upload_index.h"
 
 static struct scheduler_root *find_root(const struct scheduler *scheduler,
                                         const char *root)
@@ -224,10 +225,18 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         /* a folder that is not there is a source that fails */
         snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY,
                  config->uploads.root);
-        if (workdir_make_path(path) != 0 ||
-            access(config->uploads.root, W_OK) != 0) {
+        errno = root_mark_check(config->downloads, config->uploads.root);
+        if (errno != 0) {
+            log_error(errno,
+                      "\"%s/" ROOT_MARK "\" was there and is missing, as if "
+                      "the disk were: no upload is called absent",
+                      config->uploads.root);
+        } else if (workdir_make_path(path) != 0 ||
+                   access(config->uploads.root, W_OK) != 0) {
             log_warn(errno, "\"%s\" cannot be written to: no upload is taken",
                      config->uploads.root);
+        } else {
+            root_mark_make(config->downloads, config->uploads.root);
         }
     }
     for (i = 0; i < config->nstores; i++) {

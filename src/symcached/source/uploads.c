@@ -133,7 +133,17 @@ struct uploads_look {
     size_t nfolders;
     struct upload_index_names names;
     int errnum;
+    struct config *config;
+    int lost; /* errno, if the root is not the one with the files */
 };
+
+static void uploads_free_look(void *arg)
+{
+    struct uploads_look *look = arg;
+
+    config_unref(look->config);
+    free(look);
+}
 
 static void uploads_run_look(void *arg)
 {
@@ -141,6 +151,8 @@ static void uploads_run_look(void *arg)
     size_t i;
     int rc;
 
+    look->lost = root_mark_check(look->config->downloads,
+                                 look->config->uploads.root);
     for (i = 0; i < look->nfolders; i++) {
         rc = upload_index_find(look->root, look->folders[i], &look->names);
         look->errnum = rc != 0 ? rc : look->errnum;
@@ -181,6 +193,11 @@ static void uploads_on_look(void *arg, bool late)
         lookup_end(lookup);
         return;
     }
+    if (look->lost != 0) { /* so it may have what was not found */
+        snprintf(lookup->place, sizeof(lookup->place), "%.1024s/" ROOT_MARK,
+                 look->config->uploads.root);
+        lookup_attempt_here(lookup, SOURCE_FAILED, strerror(look->lost));
+    }
     if (look->errnum != 0) { /* so what is not found may be there */
         snprintf(lookup->place, sizeof(lookup->place), "%.1024s/" UPLOADS_INDEX
                  "/%s", walk->root, walk->folders[0]);
@@ -199,7 +216,7 @@ static void uploads_on_look(void *arg, bool late)
 static void uploads_look_into_index(struct lookup *lookup)
 {
     static const struct task_calls calls = {uploads_run_look, uploads_on_look,
-                                            free};
+                                            uploads_free_look};
     struct uploads_walk *walk = lookup->state;
     struct uploads_look *look = calloc(1, sizeof(*look));
     struct task *task;
@@ -210,6 +227,7 @@ static void uploads_look_into_index(struct lookup *lookup)
         return;
     }
     look->lookup = lookup;
+    look->config = config_ref((struct config *)lookup->config);
     memcpy(look->root, walk->root, sizeof(look->root));
     memcpy(look->folders, walk->folders, sizeof(look->folders));
     look->nfolders = walk->nfolders;
@@ -339,7 +357,7 @@ void uploads_go_on(struct lookup *lookup)
     walk = lookup->state;
     if (walk->next < walk->n) {
         uploads_ask_tier(lookup);
-    } else if (!walk->looked && walk->nfolders > 0) {
+    } else if (!walk->looked) {
         uploads_look_into_index(lookup);
     } else if (lookup->source->tier != NULL &&
                walk->next_folder < walk->nfolders) {

@@ -42,6 +42,7 @@
 #include "artifacts.h"
 #include "debuginfo/identity/identity.h"
 #include "proto/key.h"
+#include "root_mark.h"
 
 /* Names of files of one id that are looked at, and of texts. */
 #define UPLOAD_INDEX_NAMES 16

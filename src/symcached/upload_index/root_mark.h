@@ -1,0 +1,20 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Whether the files of "uploads.root" are there.  An empty folder may be a new
+ * root, or the mount point of a disk that is lost.  So every root has a file,
+ * and an extended attribute of the downloads has the root in which it was made.
+ */
+#ifndef SYMCACHED_UPLOAD_INDEX_ROOT_MARK_H
+#define SYMCACHED_UPLOAD_INDEX_ROOT_MARK_H
+
+#define ROOT_MARK ".present"
+
+/* Makes the file, if it can. */
+void root_mark_make(const char *downloads, const char *root);
+
+/* Returns 0, or an errno if the root had the file and it is not there.  Where
+ * the downloads have no attributes that is not known: 0. */
+int root_mark_check(const char *downloads, const char *root);
+
+#endif
