@@ -50,4 +50,8 @@ for my $how ('of a running symcached', 'after a reload', 'after a restart') {
 like $t->helper_log, qr{uploads/\.present" was there and is missing, .*\(2: No such}, 'which the log says';
 like ask('other.pdb', ('1' x 33)), qr/^404$/, 'and what was never there is absent';
 
+# what a stop could not reach on the lost disk is removed by the next start
+$t->stop_symcached;
+$t->start_symcached($u->config);
+$t->finish;
 done_testing;
