@@ -457,6 +457,16 @@ if (-e '.git') {
         'no stray file at the top';
 }
 
+# --- what a test leaves behind is looked at
+
+@wrong = grep {
+    open my $f, '<', $_ or die "$_: $!";
+    my $test = do { local $/; <$f> };
+    $test =~ /->start_(?:symcached|symbolicated|nginx)\b|Uploads->new/
+        && $test !~ /\bfinish\b/;
+} grep { !m{^t/full/} } split /\0/, `git ls-files -z 't/*.t'`;
+is_deeply \@wrong, [], 'every test that starts a daemon has finish()';
+
 # --- licence
 
 @wrong = grep { $text{$_} !~ /Copyright \(C\) the ngx_symcache authors/ } @c;

@@ -227,4 +227,5 @@ $ctl->is($ctl->run('symbolicate', $t->write_file('other', "Process: x\n")), 2,
 $ctl->is($ctl->run('symbolicate', @socket, '--url', 'http://x', 'x'), 2, undef,
     qr/more than one of --root, --socket, --symbols and --url/, 'a daemon and a server');
 
+$t->finish;
 done_testing;

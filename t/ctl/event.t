@@ -213,4 +213,5 @@ $ctl->is($ctl->run('symbolicate', '--url', $url, '--org', 'o', $id), 2, undef,
 $ctl->is($ctl->run('symbolicate', '--url', $url, '--org', 'o', '--project', 'p', '--token',
     '@/none', $id), 3, undef, qr/--token: .*none/, 'no file of the token');
 
+$t->finish;
 done_testing;

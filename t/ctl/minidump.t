@@ -258,4 +258,5 @@ for (['v', "\x02\x01"], ['n', "\x01\x02"]) {
         qr/is not a minidump: it is an ELF core, which a debugger reads$/, 'a core');
 }
 
+$t->finish;
 done_testing;

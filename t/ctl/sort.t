@@ -240,4 +240,5 @@ put('fat/App', scalar qx(zstd -qdc '$data/convert/macho/fat-archive.zst'));
 $ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/fat"), 0, qr/x86_64/,
     qr/\A[^\n]* 1 sorted, .* 0 left out\n\z/, 'an archive in one is no damage');
 
+$t->finish;
 done_testing;

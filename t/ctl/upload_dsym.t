@@ -137,4 +137,5 @@ $r = $ctl->run('symbolicate', '--socket', 'unix:' . $t->symbolicated_socket,
 like $r->{out}, qr{^\#1 .* in tiny at /src/tiny\.cpp:7 from tiny86}m,
     'x86_64: the same';
 
+$t->finish;
 done_testing;

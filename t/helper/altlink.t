@@ -157,4 +157,5 @@ SKIP: {
     ok made('both') eq $whole, 'it is found by its checksum, and its names are there';
 }
 
+$t->finish;
 done_testing;

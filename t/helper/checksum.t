@@ -100,4 +100,5 @@ for ('SHA256', ':00', 'SHA256:', 'SHA256:xy', "SHA256:$hex%3B",
         'refused: ' . substr $_, 0, 30;
 }
 
+$t->finish;
 done_testing;

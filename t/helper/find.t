@@ -116,4 +116,5 @@ SKIP: {
     is $browser->stop, 0, 'the browser ends';
 }
 
+$t->finish;
 done_testing;

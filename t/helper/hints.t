@@ -157,4 +157,5 @@ is $t->post($t->helper_socket,
 is $t->helper('GET', "/v1/ppdbcache/peer/e.pdb/$id?" . query($right))
     ->{status}, 200, 'another SymCache server gets it, too';
 
+$t->finish;
 done_testing;

@@ -151,4 +151,5 @@ $t->wait_until('what the jobs had is removed', sub {
     !grep { /\/\d+$/ } glob $t->path('*/.tmp/run-*/*') });
 is state_of($_), $before{$_}, "$_ is as it was" for @mine;
 
+$t->finish;
 done_testing;

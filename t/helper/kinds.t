@@ -217,4 +217,5 @@ $r = $t->helper('GET', "/v1/debuginfo/text/$name/$so?version=1.0.0&wait=60");
 is said($r, 'X-Symcache-Reason'), '404 no-source',
     'and never stands for one';
 
+$t->finish;
 done_testing;

@@ -273,4 +273,5 @@ $t->helper('GET', "/v1/symcache/peer/$elf/$elf_id?version=9.0.0&wait=60"
 my ($asked) = $peer->requests;
 is $asked->{headers}{'x-symcache-code-id'}, "buildid-$build", 'a peer is told';
 
+$t->finish;
 done_testing;

@@ -308,4 +308,5 @@ ok $t->absence("store-tree/none.pdb/$F/none.pdb-v1.0.0.ppdbcache.absent"),
 like $t->helper('POST', "/v1/forget/tree/none.pdb/$F")->{body},
     qr/"forgotten":\s*1\b/, 'is forgotten';
 
+$t->finish;
 done_testing;

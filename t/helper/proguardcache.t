@@ -76,4 +76,5 @@ like $r->{raw}, qr/unusable \(an HTML page\)/, 'is one of the source';
 is Test::Symcache::header(lookup(5), 'X-Symcache-Reason'), 'notfound',
     'without a mapping there is none';
 
+$t->finish;
 done_testing;

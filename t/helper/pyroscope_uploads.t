@@ -147,4 +147,5 @@ $r = call('Upload/' . '56' x 20, program('full', '56' x 20), @bearer);
 is_deeply [$r->{status}, code($r)], [507, 'resource_exhausted'], 'a full disk'
     or diag $r->{raw};
 
+$u->t->finish;
 done_testing;

@@ -195,4 +195,5 @@ is line_of(), '/u/Assets/A.cs:3', '... and its lines are those of C# at once';
 like sent('il2cpp.json', $mapping =~ s/aaaabbbb/zzzz/r)->{detail} // '', qr/needs a UUID in its name/,
     'a mapping of no module';
 
+$t->finish;
 done_testing;

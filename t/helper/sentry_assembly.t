@@ -133,4 +133,5 @@ is $u->read(ask($sum, 'a4.so.sym'))->{json}{$sum}{state}, 'ok', 'the file is the
 
 ok $u->nothing_left, 'nothing is left of requests';
 
+$t->finish;
 done_testing;

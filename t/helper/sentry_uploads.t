@@ -545,4 +545,5 @@ is found('release=web%402'), 'bundle ' . sha1_hex($more) . ' release',
 
 ok $u->nothing_left, 'nothing is left of requests';
 
+$t->finish;
 done_testing;

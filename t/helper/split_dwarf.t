@@ -119,4 +119,5 @@ system('rm', '-rf', $t->path('downloads/unified'));
 ok made('unified') eq $without, 'another ELF file is not taken for a package';
 like $t->helper_log, qr/no package of split DWARF/, '... and the log says why';
 
+$t->finish;
 done_testing;

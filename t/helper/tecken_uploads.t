@@ -252,4 +252,5 @@ SKIP: {
     system 'rm', '-rf', $spool;
 }
 
+$t->finish;
 done_testing;

@@ -434,4 +434,5 @@ SKIP: {
 chmod 0755, "$root/.builds/r/main";
 ok -e "$root/.builds/r/main/1", 'the build is still there';
 
+$t->finish;
 done_testing;

@@ -126,4 +126,5 @@ is put('libc', '?expires=1s'), 201, 'one more expires';
 $t->wait_until('it has been removed', sub { state_of('libc') eq '' });
 is state_of($_), 'uploads tier/uploads', "$_ is there, and in the tier" for $next, $going;
 
+$t->finish;
 done_testing;

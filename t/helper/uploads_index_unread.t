@@ -162,4 +162,5 @@ rmdir $list or die $!;
 symlink '.artifacts', $list or die $!;
 is $u->request('GET', $found, '', @bearer)->{status}, 503, 'lists that cannot be read: 503';
 
+$t->finish;
 done_testing;

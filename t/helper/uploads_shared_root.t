@@ -76,4 +76,5 @@ is $u->put($path, $mine, @Test::Uploads::token)->{status}, 409, 'and it is anoth
 is $u->put("$path?force=1", $mine, @Test::Uploads::token)->{status}, 201, 'force=1 replaces it';
 is $t->read_file("uploads/$path"), $mine, 'as always';
 
+$t->finish;
 done_testing;

@@ -184,4 +184,5 @@ for my $pass (1, 2) {
 }
 ok -e $entry, 'what leads to a bundle that may be there stays';
 
+$t->finish;
 done_testing;

@@ -307,4 +307,5 @@ is $t->post($t->symbolicated_socket, '/minidump',
 start({ minidump => { enabled => JSON::PP::false } });
 is report('')->{status}, 'completed', 'nor the other way round';
 
+$t->finish;
 done_testing;

@@ -210,4 +210,5 @@ is_deeply stacks($found), [[undef, 'Last Exception Backtrace', '0x3'],
 is $found->{crash_details}, 'abort() called', '... and not in the details';
 like $lost->{crash_details}, qr/Backtrace 1/, '... where it was';
 
+$t->finish;
 done_testing;

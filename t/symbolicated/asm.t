@@ -473,4 +473,5 @@ delete $config->{symbolication};
 $t->start_symbolicated($config);
 is $t->post($t->symbolicated_socket, '/asm/v1', '{}', @firefox)->{status}, 404, 'off by default';
 
+$t->finish;
 done_testing;

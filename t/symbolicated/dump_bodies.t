@@ -206,4 +206,5 @@ for my $case (['"all"', qr/corrections: must be a list/],
     like $out, $case->[1], 'is refused';
 }
 
+$t->finish;
 done_testing;

@@ -200,4 +200,5 @@ is frames_of($_), $before{$_} + 1, "another one: $_" for sort keys %before;
 
 is $t->stop_symbolicated, 0, 'symbolicated stops';
 is $t->stop_symcached, 0, 'symcached stops';
+$t->finish;
 done_testing;

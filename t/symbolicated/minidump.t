@@ -305,4 +305,5 @@ $t->start_symbolicated(\%config);
 $r = $t->post($t->symbolicated_socket, '/minidump', form($dump), $type);
 is $r->{status}, 404, 'dumps are not taken';
 
+$t->finish;
 done_testing;

@@ -175,4 +175,5 @@ for my $case (['', 0755, qr/cannot be executed, .* anew \(8: Exec format error\)
     $t->stop_symbolicated;
 }
 
+$t->finish;
 done_testing;

@@ -249,4 +249,5 @@ is $r->{status}, 422, 'where clients bring no sources, they bring no URL';
 like $r->{body}, qr/storage_url: not allowed/, 'says so';
 is $t->helper('POST', '/v1/fetch')->{status}, 403, 'nor to symcached';
 
+$t->finish;
 done_testing;

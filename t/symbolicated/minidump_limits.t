@@ -155,4 +155,5 @@ $sum += $_ for count_frames(ask(threads => 400, frames => 300));
 is $sum, 100000, 'symbolication.limits.frames';
 is left_out(), 'frames', '... as the log says';
 
+$t->finish;
 done_testing;

@@ -92,4 +92,5 @@ for my $name (grep { !$asked{$_} } @dumps) {
         @{ $got->{stacktraces} }), '... has a frame in the thread that crashed');
 }
 
+$t->finish;
 done_testing;

@@ -135,4 +135,5 @@ is ask('[]', $dump)->{status}, 200, 'others are answered';
 my @open = map { begin() } 1 .. 4;
 is $t->stop_symbolicated, 0, 'it stops';
 
+$t->finish;
 done_testing;

@@ -211,4 +211,5 @@ for (['elf', 'code_file', undef, 0x2586], ['macho', 'debug_file', undef, 0x2eb],
         ['found', 'unknown', 1], 'a module of another type';
 }
 
+$t->finish;
 done_testing;

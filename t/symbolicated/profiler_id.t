@@ -263,4 +263,5 @@ $t->wait_until('no names', sub { !ref ask(base64url($id{fixed}), 1) });
 pass '... and its names are, too';
 names_are(base64url($id{anywhere}), $addresses{anywhere}, $wanted{anywhere},
           '... and no others');
+$t->finish;
 done_testing;

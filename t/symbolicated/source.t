@@ -124,4 +124,5 @@ $t->start_symbolicated($config);
 is $t->post($t->symbolicated_socket, '/source/v1', '{}', @firefox)->{status}, 404,
     'off by default';
 
+$t->finish;
 done_testing;

@@ -86,4 +86,5 @@ $t->start_nginx('location /symbols/ {
 is_deeply headers($t->get("/symbols/buildid/$build/debuginfo")), \%wanted,
     'of a file that came packed';
 
+$t->finish;
 done_testing;

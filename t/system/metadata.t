@@ -142,4 +142,5 @@ my $r = $t->read_response($waits);
 is join(' ', $r->{status}, Test::Symcache::header($r, 'Retry-After') // '-'), '503 1',
     'a helper that stops says so';
 $t->stop_symcached;
+$t->finish;
 done_testing;

@@ -133,4 +133,5 @@ is_deeply \@files, ['crash.pdb', 'crash.pdb.msfz'], 'both forms lie there';
 $r = $t->helper('GET', "/v1/msfz/default/crash.pdb/$id?version=1.0.0");
 is $r->{status}, 200, 'the helper knows both';
 
+$t->finish;
 done_testing;

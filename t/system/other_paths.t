@@ -73,4 +73,5 @@ $t->start_nginx('location /symbols/ {
 is answer("site.bin/build-$map/site.bin"), "site\n", 'a path that is configured';
 is answer("program.cs/sha1-$sha1/program.cs"), '404', 'replaces the usual ones';
 
+$t->finish;
 done_testing;

@@ -161,4 +161,5 @@ $r = $t->get("/native/nowhere.pdb/$id/nowhere.sym");
 is join(' ', $r->{status}, h($r, 'Retry-After') // '-'), '404 -',
     'a module that is nowhere';
 
+$t->finish;
 done_testing;
