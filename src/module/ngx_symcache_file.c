@@ -518,7 +518,9 @@ ngx_symcache_file_vary(ngx_symcache_ctx_t *ctx)
 
 /*
  * The ETag has version, size and inode.  It cannot have the mtime, which is the
- * last use and changes while the file stays the same.
+ * last use and changes while the file stays the same.  So a client that sends
+ * both an ETag and a date is judged by the ETag alone, as RFC 9110 demands;
+ * nginx would compare both.
  */
 
 static ngx_int_t
@@ -571,6 +573,14 @@ ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
     }
 
     r->headers_out.etag = h;
+
+    if (r->headers_in.if_match) {
+        r->headers_in.if_unmodified_since = NULL;
+    }
+
+    if (r->headers_in.if_none_match) {
+        r->headers_in.if_modified_since = NULL;
+    }
 
     return NGX_OK;
 }

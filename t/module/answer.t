@@ -120,6 +120,22 @@ is $t->ask('3.1.0', "If-Modified-Since: $modified")->{status}, 304,
     'If-Modified-Since';
 is $t->ask('3.1.0', 'If-Match: "x"')->{status}, 412, 'If-Match';
 
+# a use changes the time of the file, not its ETag, which goes before the date
+
+utime 1_700_000_000, 1_700_000_000, $file;
+for (["If-None-Match: $etag", "If-Modified-Since: $modified", 304],
+     ['If-None-Match: "x"', "If-Modified-Since: $modified", 200],
+     ["If-Match: $etag",
+      'If-Unmodified-Since: Mon, 13 Nov 2023 22:13:20 GMT', 200],
+     ['If-Match: "x"', "If-Unmodified-Since: $modified", 412])
+{
+    my ($by_etag, $by_date, $status) = @$_;
+    is $t->ask('3.1.0', $by_etag, $by_date)->{status}, $status,
+        "used since: $by_etag, $by_date";
+}
+is $t->ask('3.1.0', "If-Modified-Since: $modified")->{status}, 200,
+    'used since: a date alone';
+
 # --- the request line
 
 my @found = (
