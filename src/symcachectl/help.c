@@ -129,7 +129,7 @@ const char help_text[] =
     "        (.ips), or a minidump gets names and lines, too, also from the\n"
     "        server below --url.  A trace of JavaScript gets those of its\n"
     "        sources, by source maps beside its scripts or in a FOLDER\n"
-    "        (--maps).\n"
+    "        (--maps).  An EVENT is the JSON of Sentry, or its ID there.\n"
     "minidump  prints the threads of a crash dump, with names and lines from\n"
     "        the store of --root, from the server below --url, or from\n"
     "        symbolicated; without any of them without names.  --schema\n"

@@ -137,6 +137,16 @@ for ([1, 0, qr/#0   0x2913 in \Q$main\E/, 'images that are left out are counted'
         debug_meta => { images => [{ type => 'pe', image_addr => 'x' }, \%placeless] }))),
         $code, $out, qr/"image_addr": 2;/, $name);
 }
+# one frame that names no image does not cost the others their names
+$ctl->is($ctl->run('symbolicate', @root, $t->write_file('modes.json', event(
+    threads => undef, exception => { values => [{ stacktrace => { frames => [
+        { instruction_addr => '0x402914', addr_mode => undef },
+        { instruction_addr => '0x402914', addr_mode => 'abs' },
+        map { +{ instruction_addr => '0x2914', addr_mode => $_ } }
+            'bogus', 'rel:', 'rel:-1', 'rel:0x', 'rel:2', 'rel:4294967296', 3] } }] }))), 2,
+    qr/\A\nthread.*\n(?:#\d   0x2914\n){7}(?:#\d   0x402913 in \Q$main\E from crash.exe\n){2}\n\z/,
+    qr/^symcachectl: \S+modes\.json: frames of the event whose "addr_mode" names no image: 7; they get no name$/,
+    'frames that name no image');
 # processor time that is enough for these, but not for all images at each frame
 my $many = $t->write_file('many.json', event(exception => undef,
     threads => { values => [{ stacktrace => { frames => [

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "report_names.h"
 #include "report_print.h"
 #include "symcachectl/cjson.h"
@@ -152,60 +153,77 @@ static cJSON *event_read_images(const cJSON *images, size_t *placeless)
     return modules;
 }
 
-/* "rel:3" counts images, of which some are no modules.  For one of these it
- * becomes a number that no module has. */
-static void event_map_mode(cJSON *mode, const int *numbers, unsigned nimages,
-                           int nmodules)
+/* The images that frames can name. */
+struct event_images {
+    int *numbers; /* of their modules, and behind the last that of none */
+    size_t count;
+    size_t nwrong; /* frames that name no image */
+};
+
+/* "rel:3" counts images, of which some are no modules.  What names none of
+ * them becomes a number that no module has. */
+static void event_map_mode(cJSON *frame, struct event_images *images)
 {
-    unsigned n;
+    const char *mode = cJSON_GetStringValue(cjson_get(frame, "addr_mode"));
+    uint64_t n = images->count;
     char text[32];
 
-    if (!cJSON_IsString(mode) ||
-        sscanf(mode->valuestring, "rel:%u", &n) != 1) {
+    if (mode == NULL || strcmp(mode, "abs") == 0) {
         return;
     }
-    snprintf(text, sizeof(text), "rel:%d",
-             n < nimages ? numbers[n] : nmodules);
-    if (cJSON_SetValuestring(mode, text) == NULL) {
-        command_no_memory();
+    if (strncmp(mode, "rel:", 4) != 0 ||
+        !decimal_number(mode + 4, strlen(mode + 4), &n) ||
+        n >= images->count) {
+        images->nwrong++;
+        n = images->count;
     }
+    snprintf(text, sizeof(text), "rel:%d", images->numbers[n]);
+    cJSON_DeleteItemFromObjectCaseSensitive(frame, "addr_mode");
+    cjson_add_text(frame, "addr_mode", text);
 }
 
-static void event_map_modes(const cJSON *root, const cJSON *images)
+/* Returns how many frames name no image. */
+static size_t event_map_modes(const cJSON *root, const cJSON *list)
 {
-    int nmodules = cJSON_GetArraySize(cjson_get(root, "modules")), module = 0;
-    int *numbers = calloc((size_t)cJSON_GetArraySize(images) + 1, sizeof(int));
-    unsigned n = 0;
-    const cJSON *image, *stack, *frame;
+    struct event_images images = {
+        .numbers = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(int))};
+    int module = 0, none = cJSON_GetArraySize(cjson_get(root, "modules"));
+    const cJSON *image, *stack;
+    cJSON *frame;
 
-    if (numbers == NULL) {
+    if (images.numbers == NULL) {
         command_no_memory();
     }
-    cJSON_ArrayForEach(image, images)
+    cJSON_ArrayForEach(image, list)
     {
-        numbers[n++] = event_is_module(image) ? module++ : nmodules;
+        images.numbers[images.count++] =
+            event_is_module(image) ? module++ : none;
     }
+    images.numbers[images.count] = none;
     cJSON_ArrayForEach(stack, cjson_get(root, "stacktraces"))
     {
         cJSON_ArrayForEach(frame, cjson_get(stack, "frames"))
         {
-            event_map_mode(
-                cJSON_GetObjectItemCaseSensitive(frame, "addr_mode"), numbers,
-                n, nmodules);
+            event_map_mode(frame, &images);
         }
     }
-    free(numbers);
+    free(images.numbers);
+    return images.nwrong;
 }
 
 /* stacks ------------------------------------------------------------------ */
 
 static cJSON *event_read_frame(const cJSON *frame)
 {
-    static const char *const keys[] = {"addr_mode", "package",  "function",
-                                       "symbol",    "filename", "abs_path",
-                                       NULL};
+    static const char *const keys[] = {"package",  "function", "symbol",
+                                       "filename", "abs_path", NULL};
+    const cJSON *mode = cjson_get(frame, "addr_mode");
     cJSON *item = cJSON_CreateObject();
 
+    if (mode != NULL && !cJSON_IsNull(mode)) {
+        cjson_add_text(item, "addr_mode",
+                       cJSON_IsString(mode) ? mode->valuestring : "");
+    }
     event_copy_texts(item, frame, keys);
     event_copy_address(item, frame, "instruction_addr");
     event_copy_address(item, frame, "function_id");
@@ -347,15 +365,23 @@ static char *event_make_request(const char *file, const char *text)
     cJSON *event = cJSON_Parse(text), *root = cJSON_CreateObject();
     const cJSON *images = cjson_get(cjson_get(event, "debug_meta"), "images");
     char *request = NULL, reason[128];
-    size_t placeless;
+    size_t placeless, wrong;
 
     cjson_add(root, "stacktraces", event_read_stacks(event));
     cjson_add(root, "modules", event_read_images(images, &placeless));
-    event_map_modes(root, images);
+    wrong = event_map_modes(root, images);
     if (placeless > 0) {
         snprintf(reason, sizeof(reason),
                  "images of the event without a valid \"image_addr\": %zu; "
-                 "no frame is found in them by its address", placeless);
+                 "no frame is found in them by its address",
+                 placeless);
+        (void)command_fail(COMMAND_OK, file, reason);
+    }
+    if (wrong > 0) {
+        snprintf(reason, sizeof(reason),
+                 "frames of the event whose \"addr_mode\" names no image: "
+                 "%zu; they get no name",
+                 wrong);
         (void)command_fail(COMMAND_OK, file, reason);
     }
     if (cJSON_GetArraySize(cjson_get(root, "stacktraces")) == 0) {
