@@ -137,6 +137,14 @@ for ([1, 0, qr/#0   0x2913 in \Q$main\E/, 'images that are left out are counted'
         debug_meta => { images => [{ type => 'pe', image_addr => 'x' }, \%placeless] }))),
         $code, $out, qr/"image_addr": 2;/, $name);
 }
+my %other = (%placeless, code_file => 'C:\\Crash\\other.exe', debug_file => 'other.pdb',
+    debug_id => '1249d99d-0c40-4931-8610-f4e4fb0b6936-1');
+$ctl->is($ctl->run('symbolicate', @root, $t->write_file('below.json', event(
+    threads => { values => [{ stacktrace => { frames => [
+        map { { instruction_addr => $_ } } '0x0', '0x2913', '0x402914' ] } }] },
+    exception => undef, debug_meta => { images => [\%other, \%image] }))), 2,
+    qr/\A\nthread\n#0   0x402914 in \Q$main\E from crash.exe\n#1   0x2913\n#2   0x0\n\n\z/,
+    qr/"image_addr": 1;/, 'an address below all images is not of one without an address');
 # one frame that names no image does not cost the others their names
 $ctl->is($ctl->run('symbolicate', @root, $t->write_file('modes.json', event(
     threads => undef, exception => { values => [{ stacktrace => { frames => [

@@ -60,15 +60,16 @@ static void event_copy_number(cJSON *to, const cJSON *from, const char *key)
     }
 }
 
-/* An address of 64 bits, "0x12" or in decimal digits, or as a number.  The
- * whole event is refused for one that is none. */
-static bool event_is_address(const cJSON *value)
+/* Reads an address of 64 bits, "0x12" or in decimal digits, or as a number.
+ * The whole event is refused for one that is none. */
+static bool event_read_address(const cJSON *value, uint64_t *address)
 {
     const char *text;
     char *end;
     bool is_hex;
 
     if (!cJSON_IsString(value)) {
+        *address = is_count(value) ? (uint64_t)value->valuedouble : 0;
         return is_count(value);
     }
     text = value->valuestring;
@@ -79,8 +80,15 @@ static bool event_is_address(const cJSON *value)
         return false;
     }
     errno = 0;
-    (void)strtoull(text, &end, is_hex ? 16 : 10);
+    *address = strtoull(text, &end, is_hex ? 16 : 10);
     return *end == '\0' && errno == 0;
+}
+
+static bool event_is_address(const cJSON *value)
+{
+    uint64_t address;
+
+    return event_read_address(value, &address);
 }
 
 static void event_copy_address(cJSON *to, const cJSON *from, const char *key)
@@ -153,15 +161,19 @@ static cJSON *event_read_images(const cJSON *images, size_t *placeless)
     return modules;
 }
 
-/* The images that frames can name. */
+/* The images that frames can name, and where the first one was loaded that has
+ * an address. */
 struct event_images {
     int *numbers; /* of their modules, and behind the last that of none */
     size_t count;
+    uint64_t lowest;
+    bool has_placeless;
     size_t nwrong; /* frames that name no image */
 };
 
 /* "rel:3" counts images, of which some are no modules.  What names none of
- * them becomes a number that no module has. */
+ * them becomes a number that no module has; so does an address below all
+ * modules, as symbolicated would look for it in one without an address. */
 static void event_map_mode(cJSON *frame, struct event_images *images)
 {
     const char *mode = cJSON_GetStringValue(cjson_get(frame, "addr_mode"));
@@ -169,11 +181,15 @@ static void event_map_mode(cJSON *frame, struct event_images *images)
     char text[32];
 
     if (mode == NULL || strcmp(mode, "abs") == 0) {
-        return;
-    }
-    if (strncmp(mode, "rel:", 4) != 0 ||
-        !decimal_number(mode + 4, strlen(mode + 4), &n) ||
-        n >= images->count) {
+        if (!images->has_placeless ||
+            !event_read_address(cjson_get(frame, "instruction_addr"), &n) ||
+            n >= images->lowest) {
+            return;
+        }
+        n = images->count;
+    } else if (strncmp(mode, "rel:", 4) != 0 ||
+               !decimal_number(mode + 4, strlen(mode + 4), &n) ||
+               n >= images->count) {
         images->nwrong++;
         n = images->count;
     }
@@ -186,7 +202,9 @@ static void event_map_mode(cJSON *frame, struct event_images *images)
 static size_t event_map_modes(const cJSON *root, const cJSON *list)
 {
     struct event_images images = {
-        .numbers = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(int))};
+        .numbers = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(int)),
+        .lowest = UINT64_MAX};
+    uint64_t address;
     int module = 0, none = cJSON_GetArraySize(cjson_get(root, "modules"));
     const cJSON *image, *stack;
     cJSON *frame;
@@ -198,6 +216,12 @@ static size_t event_map_modes(const cJSON *root, const cJSON *list)
     {
         images.numbers[images.count++] =
             event_is_module(image) ? module++ : none;
+        if (!event_read_address(cjson_get(image, "image_addr"), &address) ||
+            address == 0) {
+            images.has_placeless |= event_is_module(image);
+        } else if (address < images.lowest) {
+            images.lowest = address;
+        }
     }
     images.numbers[images.count] = none;
     cJSON_ArrayForEach(stack, cjson_get(root, "stacktraces"))
