@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd_close.h"
 #include "base/memory_output.h"
 #include "debuginfo/proguard/proguard.h"
 #include "symbolication/jvm/jvm.h"
@@ -41,6 +42,8 @@
 static struct {
     char id[DIGITS + 1];
     char path[PATH_MAX]; /* "": not found yet */
+    char unread[PATH_MAX];
+    int error; /* of the last file or folder that cannot be read */
 } wanted;
 
 /* Reads an id, of which others may have only the first digits.  Returns how
@@ -89,16 +92,22 @@ static int retrace_look_at_mapping(const char *path, const struct stat *st,
                                    int type, struct FTW *ftw)
 {
     char head[HEAD], *converted;
-    ssize_t n = -1;
+    ssize_t n;
     size_t size;
     bool is_found;
-    int fd =
-        type == FTW_F ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    int fd;
 
-    if (fd >= 0) {
-        n = read(fd, head, sizeof(head));
-        close(fd);
+    if (type == FTW_SL || type == FTW_D ||
+        (type == FTW_F && !S_ISREG(st->st_mode))) {
+        return 0;
     }
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
+    if (n < 0) {
+        wanted.error = errno;
+        snprintf(wanted.unread, sizeof(wanted.unread), "%s", path);
+    }
+    fd_close(fd);
     size = n > 0 ? (size_t)n : 0;
     converted = input_as_utf8(head, &size);
     is_found = retrace_has_id(converted != NULL ? converted : head, size);
@@ -113,7 +122,8 @@ static int retrace_look_at_mapping(const char *path, const struct stat *st,
 /*
  * Finds the mapping in a folder, at any depth, that a trace names, and writes
  * its path.  Returns an exit code: COMMAND_NOT_FOUND after printing that the
- * trace names none, or which one is not there; or that it names several.
+ * trace names none, or which one is not there; or that it names several; and
+ * COMMAND_IO if it may be where nothing can be read.
  */
 static int retrace_find_mapping(const char *folder, const char *trace,
                                 size_t size, char path[PATH_MAX])
@@ -121,6 +131,7 @@ static int retrace_find_mapping(const char *folder, const char *trace,
     static const char mark[] = "r8-map-id-";
     const char *p = trace, *end = trace + size;
     char id[DIGITS + 1], text[160];
+    int code = COMMAND_NOT_FOUND;
 
     wanted.id[0] = '\0';
     while ((p = memmem(p, (size_t)(end - p), mark, sizeof(mark) - 1)) !=
@@ -148,9 +159,13 @@ static int retrace_find_mapping(const char *folder, const char *trace,
     wanted.path[0] = '\0';
     (void)nftw(folder, retrace_look_at_mapping, 16, FTW_PHYS);
     if (wanted.path[0] == '\0') {
+        if (wanted.error != 0) {
+            code = command_fail(COMMAND_IO, wanted.unread,
+                                strerror(wanted.error));
+        }
         snprintf(text, sizeof(text), "no mapping in it has the id %s",
                  wanted.id);
-        return command_fail(COMMAND_NOT_FOUND, folder, text);
+        return command_fail(code, folder, text);
     }
     snprintf(path, PATH_MAX, "%s", wanted.path);
     return COMMAND_OK;

@@ -4,6 +4,7 @@
 #include "script_files.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -31,12 +32,16 @@
 
 static const volatile sig_atomic_t never;
 
-/* Opens a regular file; -1: there is none. */
+/* Opens a regular file; -1: there is none, or after a message if it cannot be
+ * read. */
 static int open_script_file(const char *path)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
+    if (fd < 0 && (errno == EACCES || errno == EIO)) {
+        (void)command_fail(COMMAND_IO, path, strerror(errno));
+    }
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
         close(fd);
         return -1;
@@ -92,20 +97,21 @@ static int open_script_reference(const char *path, const char *reference,
     return open_script_file(at);
 }
 
-/* Opens the map that has the name of a script or module with ".map". */
-static int open_script_map_beside(const char *path)
+/* Opens the map that has the name of a script or module with ".map", unless
+ * that was tried. */
+static int open_script_map_beside(const char *path, const char *tried)
 {
     char map[2 * PATH_MAX + 8];
 
     snprintf(map, sizeof(map), "%s.map", path);
-    return open_script_file(map);
+    return strcmp(map, tried) != 0 ? open_script_file(map) : -1;
 }
 
 /* Opens the map of the script at a path: what it refers to, or what has its
  * name.  Returns -1 if there is none; *is_inside: it may be in the script. */
 static int open_script_map(const char *path, int script, bool *is_inside)
 {
-    char reference[PATH_MAX], at[PATH_ROOM];
+    char reference[PATH_MAX], at[PATH_ROOM] = "";
     int fd = -1, rc = -1;
 
     if (script >= 0) {
@@ -115,7 +121,7 @@ static int open_script_map(const char *path, int script, bool *is_inside)
         fd = open_script_reference(path, reference, at);
     }
     if (fd < 0) {
-        fd = open_script_map_beside(path);
+        fd = open_script_map_beside(path, at);
     }
     *is_inside = fd < 0 && rc == 0;
     return fd;
@@ -197,7 +203,7 @@ static bool open_script_module(const char *path, int module,
                                struct script_module *parts)
 {
     uint8_t head[8];
-    char at[PATH_ROOM];
+    char at[PATH_ROOM] = "";
     cJSON *links;
     int code;
 
@@ -208,7 +214,8 @@ static bool open_script_module(const char *path, int module,
     links = report_child_read(path, read_script_links, &module, &code);
     parts->map =
         open_script_reference(path, printable_field(links, "map"), at);
-    parts->map = parts->map >= 0 ? parts->map : open_script_map_beside(path);
+    parts->map =
+        parts->map >= 0 ? parts->map : open_script_map_beside(path, at);
     open_script_debug_file(path, links, parts);
     cJSON_Delete(links);
     return true;
@@ -339,6 +346,9 @@ static void try_only_script_module(const char *folder,
     const struct dirent *entry;
     unsigned count = 0;
 
+    if (dir == NULL) {
+        (void)command_fail(COMMAND_IO, folder, strerror(errno));
+    }
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         if (script_ends_with(entry->d_name, ".wasm") &&
             !script_ends_with(entry->d_name, ".debug.wasm")) {

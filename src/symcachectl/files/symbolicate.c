@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "addresses.h"
+#include "base/fd_close.h"
 #include "reports/apple/apple.h"
 #include "reports/jstrace/jstrace.h"
 #include "symbolication/jvm/jvm.h"
@@ -511,8 +512,10 @@ static int symbolicate_check_maps(const char *maps, bool asks_server)
         return symbolicate_usage("both --maps and a server", NULL);
     }
     folder = open(maps, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
-        return command_fail(COMMAND_IO, maps, strerror(errno));
+    if (folder < 0 || faccessat(folder, ".", X_OK, AT_EACCESS) != 0) {
+        (void)command_fail(COMMAND_IO, maps, strerror(errno));
+        fd_close(folder);
+        return COMMAND_IO;
     }
     close(folder);
     return COMMAND_OK;
