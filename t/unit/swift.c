@@ -51,6 +51,23 @@ static void names_of_the_compilers_test(void **state)
     assert_in_range(not_understood, 0, NOT_UNDERSTOOD);
 }
 
+static void assert_answered(const char *const cases[][2], size_t n)
+{
+    char out[4096];
+    size_t i, size;
+
+    for (i = 0; i < n; i++) {
+        assert_true(swift_sniff(cases[i][0], strlen(cases[i][0])));
+        size = swift_demangle(cases[i][0], strlen(cases[i][0]), false, out,
+                              sizeof(out) - 1);
+        out[size] = '\0';
+        if (strcmp(out, cases[i][1]) != 0) {
+            fail_msg("%s: \"%s\" instead of \"%s\"", cases[i][0], out,
+                     cases[i][1]);
+        }
+    }
+}
+
 /* Expected is what Symbolicator 26.8.0 answers, of all but one: for "some" it
  * writes "<<opaque return type of S.f()>>.0". */
 static void names_that_are_answered(void **state)
@@ -135,19 +152,44 @@ static void names_that_are_answered(void **state)
          "key path getter for KeypathStruct.computed : KeypathStruct, "
          "serialized"},
     };
-    char out[4096];
-    size_t i, size;
 
-    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_true(swift_sniff(cases[i][0], strlen(cases[i][0])));
-        size = swift_demangle(cases[i][0], strlen(cases[i][0]), false, out,
-                              sizeof(out) - 1);
-        out[size] = '\0';
-        if (strcmp(out, cases[i][1]) != 0) {
-            fail_msg("%s: \"%s\" instead of \"%s\"", cases[i][0], out,
-                     cases[i][1]);
-        }
-    }
+    assert_answered(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+/* Of what the compiler makes, as Symbolicator's library writes it. */
+static void made_functions(void **state)
+{
+    static const char *const cases[][2] = {
+        {"$s4main3FooC6sharedACvpZfiACyXEfU_",
+         "closure #1 () in variable initialization expression of static "
+         "Foo.shared"},
+        {"$s4main3FooC4nameSSvpfPSSyXEfU_",
+         "closure #1 () in property wrapper backing initializer of Foo.name"},
+        {"$s4main3FooC4nameSSvpfW",
+         "property wrapper init from projected value of Foo.name"},
+        {"$s4main3FooC4nameSSvpfF",
+         "property wrapped field init accessor of Foo.name"},
+        {"$s4main3FooC6shared_WZ",
+         "one-time initialization function for shared"},
+        {"$s4main1a_1b_WZTm", "one-time initialization function for (a, b)"},
+        {"$s4main3FooC6shared_Wz", "one-time initialization token for shared"},
+        {"$s4main3BarC1fyyFAA3FooCADyyFTV",
+         "vtable thunk for Foo.f() dispatching to Bar.f()"},
+        {"$s4main3FooVSHAASQWb",
+         "base witness table accessor for Equatable in Foo"},
+        {"$s4main3FooVSgWOg", "outlined enum get tag of Foo?"},
+        {"$s4main3FooVSgWOi0_", "outlined enum tag store of Foo?"},
+        {"$s4main3FooVSgWOj_", "outlined enum project data for load of Foo?"},
+        {"$s4main3FooVWOH", "outlined destroy of Foo"},
+        {"$s4main1gyyxlFxIetn_Tp5", "specialized g<A>(A)"},
+        {"$s4main1gyyxlFxIetn_TP5", "specialized g<A>(A)"},
+        {"$s4main3runyyFyAA1P_pXmTXEfU_",
+         "closure #1 (@thick P.Type) in run()"},
+        {"$s4main3runyyFyAA3FooCXMtXEfU_",
+         "closure #1 (@thin Foo.Type) in run()"},
+    };
+
+    assert_answered(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 /* Generic parameters in full, as the library of Swift 6 has them. */
@@ -229,6 +271,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_the_compilers_test),
         cmocka_unit_test(names_that_are_answered),
+        cmocka_unit_test(made_functions),
         cmocka_unit_test(generic_parameters),
         cmocka_unit_test(damaged_names),
         cmocka_unit_test(a_name_that_grows),

@@ -273,13 +273,21 @@ swift_ref swift_entity_member(struct swift *s)
         return swift_make_text(s, SWIFT_MEMBER, "__ivar_initializer",
                                swift_pop_context(s));
     case 'i':
-        return swift_make_text(s, SWIFT_FOR,
+        return swift_make_text(s, SWIFT_INITIAL,
                                "variable initialization expression of ",
                                swift_pop_context(s));
+    case 'F':
+        return swift_make_text(s, SWIFT_INITIAL,
+                               "property wrapped field init accessor of ",
+                               swift_pop_context(s));
     case 'P':
-        return swift_make_text(s, SWIFT_FOR,
+        return swift_make_text(s, SWIFT_INITIAL,
                                "property wrapper backing initializer of ",
                                swift_pop_context(s));
+    case 'W':
+        return swift_make_text(
+            s, SWIFT_INITIAL, "property wrapper init from projected value of ",
+            swift_pop_context(s));
     case 'A':
         number = swift_index(s);
         ref = swift_make(s, SWIFT_DEFAULT_ARGUMENT, 1, swift_pop_context(s));

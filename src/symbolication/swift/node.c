@@ -140,6 +140,7 @@ bool swift_is_entity(const struct swift *s, swift_ref ref)
     case SWIFT_ACCESSOR:
     case SWIFT_CLOSURE:
     case SWIFT_DEFAULT_ARGUMENT:
+    case SWIFT_INITIAL:
     case SWIFT_STATIC:
         return true;
     default:

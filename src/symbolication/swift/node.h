@@ -35,6 +35,7 @@ enum swift_kind {
     SWIFT_ACCESSOR,  /* of what it is; text */
     SWIFT_CLOSURE,   /* context, type; number, text */
     SWIFT_DEFAULT_ARGUMENT, /* context; number */
+    SWIFT_INITIAL,          /* of a variable; text in front */
     SWIFT_STATIC,           /* what is static */
     SWIFT_TYPE,             /* the type itself */
     SWIFT_FUNCTION_TYPE, /* parameters, result, actor or NONE; text, flags */

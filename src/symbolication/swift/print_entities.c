@@ -242,6 +242,14 @@ static void print_entity_conformance(struct swift_printer *p, swift_ref ref)
     }
 }
 
+static void print_entity_witness(struct swift_printer *p, swift_ref ref)
+{
+    put_text(p, "protocol witness for ");
+    swift_print_node(p, kid(p, ref, 0));
+    put_text(p, " in conformance ");
+    swift_print_node(p, kid(p, ref, 1));
+}
+
 /* The words of an attribute in the form that is answered. */
 static const char *entity_words(const char *words)
 {
@@ -347,12 +355,10 @@ static void print_entity(struct swift_printer *p, swift_ref ref)
         print_entity_conformance(p, ref);
         break;
     case SWIFT_WITNESS:
-        put_text(p, "protocol witness for ");
-        swift_print_node(p, kid(p, ref, 0));
-        put_text(p, " in conformance ");
-        swift_print_node(p, kid(p, ref, 1));
+        print_entity_witness(p, ref);
         break;
     case SWIFT_FOR:
+    case SWIFT_INITIAL:
         put(p, node->text, node->size);
         swift_print_kids(p, ref, node->behind != NULL ? node->behind : "");
         break;

@@ -69,6 +69,13 @@ static swift_ref thunk_specialization(struct swift *s, const char *text)
     return ref;
 }
 
+/* Its only argument is the type that the function has then. */
+static swift_ref thunk_partial_specialization(struct swift *s, const char *text)
+{
+    thunk_read_pass(s);
+    return swift_make_text(s, SWIFT_ATTRIBUTE, text, swift_pop_type(s));
+}
+
 /* The specialization of one parameter, or of the result. */
 static void thunk_read_specialized(struct swift *s)
 {
@@ -130,6 +137,29 @@ static swift_ref thunk_protocol_witness(struct swift *s)
 
     return swift_is_entity(s, entity)
                ? swift_make(s, SWIFT_WITNESS, 2, entity, thunk_conformance(s))
+               : swift_fail(s);
+}
+
+/* Two parts of which the second was read first. */
+static swift_ref thunk_of_two(struct swift *s, const char *text, swift_ref of,
+                              const char *between, swift_ref other)
+{
+    swift_ref ref = swift_make(s, SWIFT_FOR, 2, of, other);
+
+    swift_at(s, ref)->text = text;
+    swift_at(s, ref)->size = (uint16_t)strlen(text);
+    swift_at(s, ref)->behind = between;
+    return ref;
+}
+
+/* What a subclass overrides with another type. */
+static swift_ref thunk_vtable(struct swift *s)
+{
+    swift_ref base = swift_pop(s), derived = swift_pop(s);
+
+    return swift_is_entity(s, base) && swift_is_entity(s, derived)
+               ? thunk_of_two(s, "vtable thunk for ", base, " dispatching to ",
+                              derived)
                : swift_fail(s);
 }
 
@@ -200,9 +230,35 @@ static swift_ref thunk_back_deployment(struct swift *s)
     }
 }
 
+static swift_ref thunk_specialized(struct swift *s, char c)
+{
+    switch (c) {
+    case 'B':
+    case 'g':
+        return thunk_specialization(s, "generic specialization");
+    case 'G':
+        return thunk_specialization(
+            s, "generic not re-abstracted specialization");
+    case 'P':
+        return thunk_partial_specialization(
+            s, "generic not-reabstracted partial specialization");
+    case 'p':
+        return thunk_partial_specialization(
+            s, "generic partial specialization");
+    case 'f':
+        return thunk_signature_specialization(s);
+    case 'i':
+        return thunk_specialization(s, "inlined generic function");
+    default:
+        return swift_fail(s);
+    }
+}
+
 swift_ref swift_thunk(struct swift *s)
 {
-    switch (swift_next(s)) {
+    char c = swift_next(s);
+
+    switch (c) {
     case 'R':
         return thunk_reabstraction(s, "reabstraction thunk helper ");
     case 'r':
@@ -213,28 +269,18 @@ swift_ref swift_thunk(struct swift *s)
         return thunk_key_path(s, "key path setter for ");
     case 'e':
         return thunk_bridged(s);
-    case 'i':
-        return thunk_specialization(s, "inlined generic function");
     case 'w':
         return thunk_back_deployment(s);
     case 'A':
         return thunk_attribute(s, "partial apply forwarder for ");
     case 'a':
         return thunk_attribute(s, "partial apply ObjC forwarder for ");
-    case 'B':
-    case 'g':
-        return thunk_specialization(s, "generic specialization");
-    case 'G':
-        return thunk_specialization(
-            s, "generic not re-abstracted specialization");
     case 'c':
         return thunk_of_entity(s, "curry thunk of ");
     case 'D':
         return thunk_attribute(s, "dynamic ");
     case 'E':
         return thunk_attribute(s, "distributed thunk ");
-    case 'f':
-        return thunk_signature_specialization(s);
     case 'j':
         return thunk_of_entity(s, "dispatch thunk of ");
     case 'm':
@@ -249,12 +295,14 @@ swift_ref swift_thunk(struct swift *s)
         return thunk_of_entity(s, "method descriptor for ");
     case 'u':
         return thunk_attribute(s, "async function pointer to ");
+    case 'V':
+        return thunk_vtable(s);
     case 'W':
         return thunk_protocol_witness(s);
     case 'Y':
         return thunk_resume(s, "suspend resume partial function for ");
     default:
-        return swift_fail(s);
+        return thunk_specialized(s, c);
     }
 }
 
@@ -264,30 +312,36 @@ static swift_ref thunk_of_type(struct swift *s, const char *text)
     return swift_make_text(s, SWIFT_FOR, text, swift_pop_type(s));
 }
 
+/* A capital: the same without a table of values' functions. */
 static swift_ref thunk_outlined(struct swift *s)
 {
-    switch (swift_next(s)) {
-    case 'y':
-        return thunk_of_type(s, "outlined copy of ");
-    case 'e':
-        return thunk_of_type(s, "outlined consume of ");
-    case 'r':
-        return thunk_of_type(s, "outlined retain of ");
-    case 's':
-        return thunk_of_type(s, "outlined release of ");
-    case 'b':
-        return thunk_of_type(s, "outlined init with take of ");
-    case 'c':
-        return thunk_of_type(s, "outlined init with copy of ");
-    case 'd':
-        return thunk_of_type(s, "outlined assign with take of ");
-    case 'f':
-        return thunk_of_type(s, "outlined assign with copy of ");
-    case 'h':
-        return thunk_of_type(s, "outlined destroy of ");
-    default:
-        return swift_fail(s);
+    static const struct {
+        char letters[3];
+        const char *text;
+    } names[] = {{"y", "outlined copy of "},
+                 {"e", "outlined consume of "},
+                 {"r", "outlined retain of "},
+                 {"s", "outlined release of "},
+                 {"bB", "outlined init with take of "},
+                 {"cC", "outlined init with copy of "},
+                 {"dD", "outlined assign with take of "},
+                 {"fF", "outlined assign with copy of "},
+                 {"hH", "outlined destroy of "},
+                 {"g", "outlined enum get tag of "},
+                 {"i", "outlined enum tag store of "},
+                 {"j", "outlined enum project data for load of "}};
+    char c = swift_next(s);
+    size_t i;
+
+    if (c == 'i' || c == 'j') {
+        swift_index(s);
     }
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (c != '\0' && strchr(names[i].letters, c) != NULL) {
+            return thunk_of_type(s, names[i].text);
+        }
+    }
+    return swift_fail(s);
 }
 
 static swift_ref thunk_of_conformance(struct swift *s, const char *text)
@@ -299,12 +353,31 @@ static swift_ref thunk_of_conformance(struct swift *s, const char *text)
 static swift_ref thunk_lazy_table(struct swift *s, const char *text)
 {
     swift_ref protocol = thunk_conformance(s), type = swift_pop_type(s);
-    swift_ref ref = swift_make(s, SWIFT_FOR, 2, type, protocol);
 
-    swift_at(s, ref)->text = text;
-    swift_at(s, ref)->size = (uint16_t)strlen(text);
-    swift_at(s, ref)->behind = " and conformance ";
-    return ref;
+    return thunk_of_two(s, text, type, " and conformance ", protocol);
+}
+
+static swift_ref thunk_base_table(struct swift *s)
+{
+    swift_ref protocol = swift_pop_type(s), of = thunk_conformance(s);
+
+    return thunk_of_two(s, "base witness table accessor for ", protocol,
+                        " in ", of);
+}
+
+/* The variables that are initialized together, each with "_"; their context is
+ * not written. */
+static swift_ref thunk_once(struct swift *s, const char *text)
+{
+    swift_ref names[16], ref;
+    size_t n = 0;
+
+    while (n < 16 && swift_pop_kind(s, SWIFT_FIRST) != 0) {
+        names[n++] = swift_pop_name(s);
+    }
+    swift_pop_context(s);
+    ref = n == 1 ? names[0] : swift_make_list(s, SWIFT_TUPLE, names, n);
+    return swift_make_text(s, SWIFT_FOR, text, ref);
 }
 
 swift_ref swift_witness(struct swift *s)
@@ -329,6 +402,12 @@ swift_ref swift_witness(struct swift *s)
     case 'l':
         return thunk_lazy_table(
             s, "lazy protocol witness table accessor for type ");
+    case 'b':
+        return thunk_base_table(s);
+    case 'Z':
+        return thunk_once(s, "one-time initialization function for ");
+    case 'z':
+        return thunk_once(s, "one-time initialization token for ");
     default:
         return swift_fail(s);
     }

@@ -260,6 +260,17 @@ static swift_ref box_type(struct swift *s)
     return swift_type(s, swift_make_text(s, SWIFT_BUILTIN, "{ ... }", 0));
 }
 
+/* A metatype that says what it is made of. */
+static swift_ref metatype(struct swift *s)
+{
+    switch (swift_next(s)) {
+    case 't': return swift_around(s, "@thin ", ".Type");
+    case 'T': return swift_around(s, "@thick ", ".Type");
+    case 'o': return swift_around(s, "@objc_metatype ", ".Type");
+    default: return swift_fail(s);
+    }
+}
+
 swift_ref swift_type_special(struct swift *s)
 {
     switch (swift_next(s)) {
@@ -280,6 +291,8 @@ swift_ref swift_type_special(struct swift *s)
         return constrained_type(s);
     case 'X':
         return box_type(s);
+    case 'M':
+    case 'm': return metatype(s);
     case 'p': return swift_around(s, "", ".Type");
     case 'c': {
         swift_ref superclass = swift_pop_type(s);
