@@ -187,6 +187,8 @@ static void made_functions(void **state)
          "closure #1 (@thick P.Type) in run()"},
         {"$s4main3runyyFyAA3FooCXMtXEfU_",
          "closure #1 (@thin Foo.Type) in run()"},
+        {"$s4main1gyyxlFSi_Tg5Tf4d_n", "specialized g<A>(A)"},
+        {"$s4main3runyyF5countL_Sivg", "getter of count #1 in run()"},
     };
 
     assert_answered(cases, sizeof(cases) / sizeof(cases[0]));

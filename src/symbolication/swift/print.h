@@ -15,6 +15,7 @@
 struct swift_printer {
     struct swift *s;
     bool is_full;
+    bool is_specialized; /* which the short form says once */
     char *room;
     size_t size, used;
     unsigned steps, depth;

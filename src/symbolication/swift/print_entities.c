@@ -160,16 +160,21 @@ static void print_entity_storage(struct swift_printer *p, swift_ref ref,
                                  const char *word)
 {
     bool is_subscript = at(p, ref)->kind == SWIFT_SUBSCRIPT;
-    swift_ref context = kid(p, ref, 0);
+    swift_ref context = kid(p, ref, 0), name = kid(p, ref, 1);
+    bool is_local = word != NULL && at(p, name)->kind == SWIFT_LOCAL;
 
+    put_text(p, is_local ? word : "");
+    put_text(p, is_local ? " of " : "");
     swift_print_in_front(p, context);
     if (is_subscript) {
         put_text(p, "subscript");
     } else {
-        swift_print_node(p, kid(p, ref, 1));
+        swift_print_node(p, name);
     }
-    put_text(p, word != NULL ? "." : "");
-    put_text(p, word);
+    if (word != NULL && !is_local) {
+        put_text(p, ".");
+        put_text(p, word);
+    }
     if (is_subscript && (p->is_full || word == NULL)) {
         put_text(p, p->is_full ? " : " : "");
         print_entity_signed(p, kid(p, ref, 3), kid(p, ref, 2));
@@ -287,7 +292,8 @@ static void print_entity_attribute(struct swift_printer *p, swift_ref ref)
     }
     if (!p->is_full &&
         (is_generic || strncmp(node->text, "function", 8) == 0)) {
-        put_text(p, "specialized ");
+        put_text(p, p->is_specialized ? "" : "specialized ");
+        p->is_specialized = true;
         return;
     }
     put_text(p, p->is_full ? node->text : entity_words(node->text));
