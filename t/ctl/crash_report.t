@@ -51,7 +51,8 @@ END
 my $r = $ctl->run('symbolicate', "$data/ips/macos.ips");
 is $r->{code}, 0, 'no symbols and no daemon: done without';
 is $r->{out}, $text, 'the report for people';
-is $r->{err}, "symcachectl: symbolicated is not reached: frames have no names "
+is $r->{err}, 'symcachectl: unix:/run/symcached/symbolicated.sock: symbolicated is not '
+    . 'reached there: No such file or directory: frames have no names '
     . "but the report's own\n", 'and what is missing';
 
 is $ctl->run('symbolicate', $t->write_file('mark.ips', "\xef\xbb\xbf\n" . slurp("$data/ips/macos.ips")))

@@ -113,8 +113,18 @@ $ctl->is($ctl->run('symbolicate', @root, $t->write_file('other.json', event(
         { instruction_addr => '0x10' }] } }] }))), 2, qr/#0   0x10\n/, undef,
     'a frame without a name');
 $ctl->is($ctl->run('symbolicate', '-c', $t->write_file('none.json', '{}'), $file), 2,
-    qr/module missing: C:/, qr/symbolicated is not reached: frames have no names but/,
+    qr/module missing: C:/, qr/symbolicated is not reached there: No such file.*: frames have no names but/,
     'no symbols at all');
+$t->write_file('none.json', '{"symbolication": {"listen": "unix:/' . 'x' x 200 . '/s"}}');
+$ctl->is($ctl->run('symbolicate', '-c', $t->path('none.json'), $file), 2, qr/./,
+    qr{^symcachectl: unix:/x+/s: symbolicated is not reached there: File name too long: },
+    'a path that no socket can have');
+for ('symbolicate', 'minidump') {
+    $ctl->is($ctl->run($_, '-c', $t->path('gone.json'),
+        /mini/ ? $t->data('minidump/null_read_av.dmp') : $file), 3, undef,
+        qr{\Asymcachectl: \S+/gone\.json: No such file or directory\n\z},
+        "$_: a configuration that is not there");
+}
 my %placeless = %image;
 delete $placeless{image_addr};
 $ctl->is($ctl->run('symbolicate', @root, $t->write_file('placeless.json', event(

@@ -64,7 +64,8 @@ like $err, qr/nothing names a mapping/, '... and that is told';
 is((run($trace . $named, 'symbolicate', '--socket',
     'unix:' . $t->path('none'), '-'))[0], 3, 'a server that is not there');
 ($code, $out, $err) = run($trace, 'symbolicate', '--mapping', $uuid, '-');
-is "$code $err", "1 symcachectl: symbolicated is not reached: the trace is printed as it is\n",
+is "$code $err", "1 symcachectl: unix:/run/symcached/symbolicated.sock: symbolicated "
+    . "is not reached there: No such file or directory: the trace is printed as it is\n",
     'no server: nothing is called missing';
 ($code, $out, $err) = run($trace, 'symbolicate', '--root', $t->dir,
     '--mapping', $uuid, '-');

@@ -78,7 +78,8 @@ my $dump = "$data/test_app.dmp";
 my @socket = ('--socket', 'unix:' . $t->symbolicated_socket);
 my $r = $ctl->run('minidump', $dump);
 is $r->{code}, 0, 'no symbols and no daemon: done without';
-is $r->{err}, 'symcachectl: symbolicated is not reached: the dump is '
+is $r->{err}, 'symcachectl: unix:/run/symcached/symbolicated.sock: symbolicated is not '
+    . 'reached there: No such file or directory: the dump is '
     . "walked without symbols, and frames have no names\n", '... and says so';
 like $r->{out}, qr/^Windows 5\.1\.2600, x86\nEXCEPTION_ACCESS_VIOLATION_WRITE \/ 0x45\n/,
     'the system and the reason';

@@ -3,7 +3,9 @@
  */
 #include "report_names.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,26 +16,33 @@
 #include "symcachectl/helper/json_request.h"
 #include "symcachectl/store/store_reader.h"
 
-/* Is there a daemon where one would be? */
+static int report_absence; /* errno: why no daemon is where one would be */
+
+/* Ends the process if the configuration cannot be read, which was said. */
 static bool report_is_running(const struct settings *settings)
 {
     const char *address = settings_socket(settings);
     struct sockaddr_un where = {.sun_family = AF_UNIX};
-    bool is_there;
     int fd;
 
-    if (address == NULL || strncmp(address, "unix:", 5) != 0) {
-        return address != NULL;
+    if (address == NULL) {
+        exit(COMMAND_IO);
+    }
+    if (strncmp(address, "unix:", 5) != 0) {
+        return true;
     }
     if (strlen(address + 5) >= sizeof(where.sun_path)) {
+        report_absence = ENAMETOOLONG;
         return false;
     }
     memcpy(where.sun_path, address + 5, strlen(address + 5) + 1);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    is_there = fd != -1 &&
-               connect(fd, (struct sockaddr *)&where, sizeof(where)) == 0;
+    if (fd == -1 ||
+        connect(fd, (struct sockaddr *)&where, sizeof(where)) != 0) {
+        report_absence = errno;
+    }
     fd_close(fd);
-    return is_there;
+    return report_absence == 0;
 }
 
 bool report_names_here(const struct settings *settings)
@@ -52,6 +61,7 @@ int report_names(const struct settings *settings, const char *path,
                  const char *file, char *text, const char *without,
                  void (*print)(const cJSON *answer))
 {
+    char reason[256];
     int code = COMMAND_OK;
     cJSON *answer;
 
@@ -59,8 +69,10 @@ int report_names(const struct settings *settings, const char *path,
         return json_request_post(settings, path, text, print, NULL);
     }
     if (settings->root == NULL) {
-        fprintf(stderr, "symcachectl: symbolicated is not reached: %s\n",
-                without);
+        snprintf(reason, sizeof(reason),
+                 "symbolicated is not reached there: %s: %s",
+                 strerror(report_absence), without);
+        (void)command_fail(COMMAND_OK, settings_socket(settings), reason);
     }
     answer = store_reader_answer(settings->root, path, file, text, &code);
     if (answer != NULL) {
