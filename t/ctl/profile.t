@@ -59,11 +59,15 @@ ok $older->[0] == 4 && $older->[2] =~ /this JSON has no "libs" and no tables of 
 my $config = $t->write_helper_config({ stores => {
     default => { root => $t->path('store') } } });
 is_deeply run("-c '$config' '$file'"),
-    [0, $perf, "symcachectl: symbolicated is not running: no names\n"],
+    [0, $perf, 'symcachectl: unix:' . $t->symbolicated_socket
+        . ": cannot connect: No such file or directory: the profile gets no names\n"],
     'without a daemon it stays as it is';
 my $cut = $t->write_file('cut.gz', substr memGzip($perf), 0, -9);
+my $no_profile = $t->write_file('hello.gz', memGzip("hello\n"));
 for ([$packed, 0, memGzip($perf), qr/no names$/, 'a packed one'],
-     [$cut, 4, '', qr/cut\.gz: the packed body is cut short$/, 'not one that is cut']) {
+     [$no_profile, 4, '', qr/hello\.gz: this text has no frames of perf script$/,
+      'not something else that is packed'],
+     [$cut, 4, '', qr/cut\.gz: the packed profile is damaged$/, 'not one that is cut']) {
     my ($in, $code, $out, $err, $name) = @$_;
     my $r = run("-c '$config' '$in'");
     ok $r->[0] == $code && $r->[1] eq $out && $r->[2] =~ $err, "... $name" or diag "@$r";
@@ -72,6 +76,8 @@ $t->start_symbolicated;
 is_deeply run("-c '$config' '$file'"), [0, $named, ''], 'with a daemon';
 is memGunzip(run("-c '$config' '$packed'")->[1]), $named,
     '... which packs what was packed';
+is_deeply run("$_ '$cut'"), [4, '', "symcachectl: $cut: the packed profile is damaged\n"],
+    "a cut one: $_" for "-c '$config'", "--root '@{[$t->path('store')]}'";
 $t->write_file('bad.gz', "\x1f\x8bxxxx");
 my $r = run("-c '$config' '@{[$t->path('bad.gz')]}'");
 ok $r->[0] == 4 && $r->[2] =~ /damaged/, 'a damaged one: 4' or diag "@$r";

@@ -96,7 +96,8 @@ static int print_profile(const void *data, size_t size, const void *before,
     if (size == size_before && memcmp(data, before, size) == 0 &&
         memmem(data, size, UNKNOWN, strlen(UNKNOWN)) != NULL) {
         fputs("symcachectl: nothing got a name: modules without a build id "
-              "or a debug file get none\n", stderr);
+              "or a debug file get none\n",
+              stderr);
     }
     fwrite(data, 1, size, stdout);
     return command_finish(COMMAND_OK);
@@ -120,19 +121,34 @@ static bool unpack_profile(struct input *input, char *data, size_t size)
     return input->error == NULL;
 }
 
-/* Without a daemon a profile stays as it is; a damaged one is none. */
-static int profile_pass_on(const char *file, char *data, size_t size)
+/* Why unpack_profile() has failed, as symbolicated says it. */
+static const char *profile_refusal(const struct input *input)
 {
+    return input->left == 0 ? "the unpacked profile is larger than 1 GiB"
+                            : "the packed profile is damaged";
+}
+
+/* Without a daemon a profile stays as it is; a damaged one is none. */
+static int profile_pass_on(const char *address, const char *reason,
+                           const char *file, char *data, size_t size)
+{
+    struct profile profile = {0};
+    char error[PROFILE_ERROR], why[320];
     struct input input;
     int code;
 
-    if (unpack_profile(&input, data, size)) {
-        fputs("symcachectl: symbolicated is not running: no names\n", stderr);
+    (void)store_reader_enter(NULL, &code);
+    if (!unpack_profile(&input, data, size)) {
+        code = command_fail(COMMAND_FOREIGN, file, profile_refusal(&input));
+    } else if (!profile_read(&profile, input.data, input.size, error)) {
+        code = command_fail(COMMAND_FOREIGN, file, error);
+    } else {
+        snprintf(why, sizeof(why), "%s: the profile gets no names", reason);
+        (void)command_fail(COMMAND_OK, address, why);
         fwrite(data, 1, size, stdout);
         code = command_finish(COMMAND_OK);
-    } else {
-        code = command_fail(COMMAND_FOREIGN, file, input.error);
     }
+    profile_free(&profile);
     input_end(&input);
     return code;
 }
@@ -150,7 +166,8 @@ static int ask_profile(const struct settings *settings, const char *file,
     if (client == NULL) {
         return COMMAND_IO;
     }
-    headers = curl_slist_append(NULL, "Content-Type: application/octet-stream");
+    headers =
+        curl_slist_append(NULL, "Content-Type: application/octet-stream");
     if (headers == NULL) {
         command_no_memory();
     }
@@ -164,11 +181,14 @@ static int ask_profile(const struct settings *settings, const char *file,
     if (answer.status == 200) {
         if (strcmp(answer.reason, "incomplete") == 0) {
             fputs("symcachectl: some files could not be fetched, and give no "
-                  "names: try again later\n", stderr);
+                  "names: try again later\n",
+                  stderr);
         }
         code = print_profile(answer.body, answer.size, data, size);
     } else if (answer.status == 0 && settings->socket == NULL) {
-        code = profile_pass_on(file, data, size);
+        client_error(&answer, error, sizeof(error));
+        code =
+            profile_pass_on(client_address(client), error, file, data, size);
     } else {
         client_error(&answer, error, sizeof(error));
         code = answer.status == 400
@@ -245,7 +265,7 @@ static int show_from_store(const char *root, const char *file, char *data,
     if (unpack_profile(&input, data, size)) {
         code = show_profile(root, file, input.data, input.size);
     } else {
-        code = command_fail(COMMAND_FOREIGN, file, input.error);
+        code = command_fail(COMMAND_FOREIGN, file, profile_refusal(&input));
     }
     input_end(&input);
     return code;
