@@ -482,7 +482,9 @@ static bool read_sentry_source(struct schema_walk *walk,
     if (mistake != NULL) {
         return schema_fail_member(walk, "url", mistake);
     }
-    mistake = mistake_of_source_secret(json, source->found[member]);
+    mistake = json->values[source->found[member]].size == 0
+                  ? "is empty"
+                  : mistake_of_source_secret(json, source->found[member]);
     return mistake == NULL ||
            schema_fail_member(
                walk, member == CLIENT_TOKEN ? "token" : "cookies", mistake);

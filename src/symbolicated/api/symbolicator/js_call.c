@@ -208,6 +208,12 @@ static int write_js_tenant(struct js_call *call, const char *scope)
     return w->has_failed ? -1 : 0;
 }
 
+/* An absent one has no data. */
+static bool js_is_secret(struct symc_string text)
+{
+    return text.data == NULL || (text.size > 0 && js_header_is_value(text));
+}
+
 /* NULL, or what is wrong with the source that a client brings. */
 static const char *js_source_error(const struct js_request *request)
 {
@@ -218,10 +224,10 @@ static const char *js_source_error(const struct js_request *request)
         return "source.url: is not a URL of http or https, has a user name, "
                "or is too long";
     }
-    if (!js_header_is_value(request->token)) {
+    if (!js_is_secret(request->token)) {
         return "source.token: is not a token";
     }
-    return js_header_is_value(request->cookies)
+    return js_is_secret(request->cookies)
                ? NULL
                : "source.cookies: are not cookies";
 }
