@@ -5,6 +5,7 @@
 #include "daemon_start.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +19,14 @@
 int daemon_options_read(struct daemon_options *options, int argc, char **argv,
                         const char *name, const char *usage)
 {
+    static const struct option long_options[] = {
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0}};
     int c;
 
-    while ((c = getopt(argc, argv, "c:l:tvVh")) != -1) {
+    while ((c = getopt_long(argc, argv, "c:l:tvVh", long_options, NULL)) !=
+           -1) {
         switch (c) {
         case 'c':
             options->config = optarg;

@@ -61,8 +61,8 @@ static const char daemon_usage[] =
     "  -l LOGFILE  log to a file instead of stderr\n"
     "  -t          check the configuration and exit\n"
     "  -v          log more\n"
-    "  -V          print the version and exit\n"
-    "  -h          print this and exit\n"
+    "  -V, --version  print the version and exit\n"
+    "  -h, --help     print this and exit\n"
     "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
     "exit: 0 done, 1 configuration, 2 usage, 71 cannot start, or not go on\n";
 

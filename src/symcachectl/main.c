@@ -64,7 +64,9 @@ static int run_command(int argc, char **argv)
         }
         return commands[i].run(argc - 2, argv + 2);
     }
-    fputs("symcachectl: unknown command: ", stderr);
+    fputs(argv[1][0] == '-' ? "symcachectl: no command in front of the option: "
+                            : "symcachectl: unknown command: ",
+          stderr);
     printable_put(stderr, argv[1]);
     fputs("\ntry: symcachectl --help\n", stderr);
     return COMMAND_USAGE;

@@ -72,8 +72,8 @@ static const char usage[] =
     "  -l LOGFILE  log to a file instead of stderr\n"
     "  -t          check the configuration and exit\n"
     "  -v          log every step of a job\n"
-    "  -V          print the version and exit\n"
-    "  -h          print this and exit\n"
+    "  -V, --version  print the version and exit\n"
+    "  -h, --help     print this and exit\n"
     "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
     "exit: 0 done, 1 configuration, 2 usage, 3 --clean or --tier failed, 71 "
     "cannot start\n";

@@ -224,7 +224,7 @@ $ctl->is($ctl->run('symbolicate', $t->write_file('spindump.txt',
     . "Binary Images:\n 0x1 - 0x2 com.a (1) <$id> /App\n")), 4, undef,
     qr/spindump\.txt: there are images but no thread/, 'a spindump');
 $ctl->is($ctl->run('symbolicate', $t->write_file('other', "Process: x\n")), 2,
-    undef, qr/other: not a request .* crash report/, 'something else');
+    undef, qr/other: not a request .* crash report, minidump, profile or trace/, 'something else');
 $ctl->is($ctl->run('symbolicate', @socket, '--url', 'http://x', 'x'), 2, undef,
     qr/more than one of --root, --socket, --symbols and --url/, 'a daemon and a server');
 

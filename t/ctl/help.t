@@ -42,6 +42,9 @@ for my $command (@commands) {
         ok index($all, $line =~ s/^usage: //r) >= 0, 'from the summary' or diag $line;
     }
 }
+is_deeply [run('-c', '/none', 'jobs')], [2, '',
+    "symcachectl: no command in front of the option: -c\ntry: symcachectl --help\n"],
+    'an option in front of the command';
 ($code, my $out) = run('retrace', '--quiet', '--help');
 is "$code$out", '0' . (run('retrace', '-h'))[1], 'behind another option, and -h';
 is((run('retrace', '--', '--help'))[0], 3, 'a file of this name');
@@ -59,8 +62,8 @@ SKIP: {
         . '", "sources": [] } } }');
     my $config = '-c ' . $t->path('c.json');
     for (['symcachectl', 3, '--help', '-V', 'lookup --help', "clean $config", "clean --json $config"],
-         ['pdb2symcache', 2, '--help', '-V'], ['symcached', 71, '-h', '-V'],
-         ['symbolicated', 71, '-h', '-V']) {
+         ['pdb2symcache', 2, '--help', '-V'], ['symcached', 71, '-h', '--help', '-V', '--version'],
+         ['symbolicated', 71, '-h', '--help', '-V', '--version']) {
         my ($name, $want, @lines) = @$_;
         my $program = $t->program($name);
         for my $line (@lines) {

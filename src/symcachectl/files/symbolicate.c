@@ -377,10 +377,9 @@ static int symbolicate_refuse(const char *file, char *text, size_t size)
     } else {
         code = command_fail(COMMAND_USAGE, file,
                             "not a request (\"stacktraces\", \"jobs\" or "
-                            "\"memoryMap\"), crash report, profile or trace "
-                            "of JavaScript or the JVM, or event of Sentry; a "
-                            "trace of .NET needs "
-                            "--images");
+                            "\"memoryMap\"), crash report, minidump, profile "
+                            "or trace of JavaScript or the JVM, or event of "
+                            "Sentry; a trace of .NET needs --images");
     }
     json_free(&json);
     return code;
