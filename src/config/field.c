@@ -95,7 +95,7 @@ static int read_field_key(struct config_reader *r, const cJSON *object,
     }
     near = field_near(parts, n, item->string);
     return near != NULL
-               ? field_error(r, item, "unknown key; is \"%s\" meant?", near)
+               ? field_error(r, item, "unknown key; \"%s\" may be meant", near)
                : field_error(r, item, "unknown key");
 }
 

@@ -84,9 +84,9 @@ is_deeply [@makes], ['store default makes symcache 9.0.0 of pdb, symbfile; '
 # line, key, reason, what stands where
 my @bad = (
     [3, 'lisen', 'unknown key', top => '"lisen": "unix:/x",'],
-    [3, 'source', 'unknown key; is "sources" meant?', top => '"source": {},'],
-    [3, 'limit', 'unknown key; is "limits" meant?', top => '"limit": {},'],
-    [3, 'listens', 'unknown key; is "listen" meant?', top => '"listens": "unix:/x",'],
+    [3, 'source', 'unknown key; "sources" may be meant', top => '"source": {},'],
+    [3, 'limit', 'unknown key; "limits" may be meant', top => '"limit": {},'],
+    [3, 'listens', 'unknown key; "listen" may be meant', top => '"listens": "unix:/x",'],
     [3, 'listen', 'must be a string', top => '"listen": 5,'],
     [3, 'listen', 'must be unix:/absolute/path', top => '"listen": "unix:x",'],
     map({ [3, 'listen', 'must be unix:/path or address:port',
