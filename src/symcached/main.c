@@ -34,9 +34,11 @@
 #include "symcached/space/space.h"
 #include "symcached/guest/guest.h"
 #include "base/signals.h"
+#include "base/stat_timeout.h"
 #include "base/stdout_end.h"
 #include "base/task.h"
 #include "symcached/fetch/fetch.h"
+#include "symcached/upload_index/upload_index.h"
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
 
@@ -113,10 +115,32 @@ static void print_makes(const struct store_config *store)
     fputc('\n', stderr);
 }
 
+/* Warns of uploads that were there.  Returns how many warnings that are. */
+static unsigned print_lost_uploads(const struct config *config)
+{
+    const char *root = config->uploads.root;
+    char text[PATH_MAX];
+    mode_t mode;
+
+    /* a disk that hangs would not answer this process either */
+    if (root == NULL ||
+        (stat_with_timeout(root, F_OK, &mode) != 0 && errno == ETIMEDOUT) ||
+        root_mark_check(config->downloads, root) == 0) {
+        return 0;
+    }
+    snprintf(text, sizeof(text),
+             "uploads.root: \"%.1024s/" ROOT_MARK "\" was there and is "
+             "missing, as if the disk were: no upload is called absent",
+             root);
+    print_warning(text);
+    return 1;
+}
+
 /* -t */
 static void print_test(const struct config *config)
 {
-    unsigned n = warnings_tell(config, true, print_warning);
+    unsigned n = warnings_tell(config, true, print_warning) +
+                 print_lost_uploads(config);
     size_t i;
 
     for (i = 0; i < config->nstores; i++) {

@@ -47,6 +47,13 @@ for my $how ('of a running symcached', 'after a reload', 'after a restart') {
     ok $t->wait_until('it is found', sub { ask($name) eq '200' }),
         '... and found when the disk is back';
 }
+sub checked { my $config = $t->path('symcached.json');
+    return qx('@{[$t->program('symcached')]}' -t -c '$config' 2>&1) }
+unlike checked(), qr/\.present/, 'symcached -t';
+move('uploads', 'away');
+like checked(), qr{warning: uploads\.root: "\S+/uploads/\.present" was there and is missing},
+    '... warns while the disk is lost';
+move('away', 'uploads');
 like $t->helper_log, qr{uploads/\.present" was there and is missing, .*\(2: No such}, 'which the log says';
 like ask('other.pdb', ('1' x 33)), qr/^404$/, 'and what was never there is absent';
 
