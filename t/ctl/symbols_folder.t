@@ -76,4 +76,5 @@ for ([['--symbols', $t->path('nowhere')], 3, qr/nowhere: No such file/],
 }
 is_deeply left(), [], 'nothing is left behind';
 
+$t->finish;
 done_testing;

@@ -81,4 +81,5 @@ is functions('reads', $dead, $t->write_file('named.json', $r->{body})), $names,
 is $t->stop_symbolicated, 0, 'symbolicated stops';
 $t->stop_nginx;
 
+$t->finish;
 done_testing;

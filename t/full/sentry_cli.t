@@ -268,4 +268,5 @@ $said = run_cli('debug-files', 'upload', "$dir/build");
 ok $? != 0, 'another token is refused';
 like $said, qr/Invalid token/, '... with the reason';
 
+$t->finish;
 done_testing;

@@ -129,4 +129,5 @@ is $t->stop_symbolicated, 0, 'symbolicated stops';
 $t->stop_nginx;
 is $t->stop_symcached, 0, 'symcached stops';
 
+$t->finish;
 done_testing;

@@ -145,4 +145,5 @@ is_deeply $want, [['symbolicated', 'main(int, char**)', 'main.cpp', 33, undef],
     or diag explain $want;
 is_deeply $answer{$_}, $want, $_ or diag explain [$answer{$_}, $want] for sort keys %answer;
 
+$t->finish;
 done_testing;

@@ -185,4 +185,5 @@ SKIP: {
     like run(@upload), qr/^exit 0\n.*0 files uploaded, 2 skipped/s, '... and skipped when they come again';
 }
 
+$t->finish;
 done_testing;

@@ -86,4 +86,5 @@ $t->stop_symcached;
 system 'umount', $fs;
 Test::Mount::gone($t->path('small'));
 
+$t->finish;
 done_testing;

@@ -192,4 +192,5 @@ for (['many.pdb', 'a cabinet in more than 64 files'],
 is scalar(grep { m{/sent[.]p2} } $up->requests), 0,
     'a part is not asked for over HTTP';
 
+$t->finish;
 done_testing;

@@ -326,5 +326,5 @@ is $t->helper_json("/v1/why/pdbs/libshapes.so/$so")->{next},
     'nothing: the store has no transcoder that takes what its sources have',
     '"why" promises no job';
 
-$t->finish;
+$_->finish for $t, $up;
 done_testing;
