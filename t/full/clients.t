@@ -404,7 +404,6 @@ SKIP: {
     $t->stop_pid($pid, 'TERM');
     end();
 }
-$t->allow_log(qr/./);
 
 $t->finish;
 done_testing;

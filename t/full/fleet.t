@@ -490,13 +490,5 @@ is scalar(made_of_it($machines[2])), 0, 'and has dropped what it had';
 is_asked($_) for @machines;
 is_deeply statuses(), [(200) x 5], 'all have it';
 
-for (@machines) {
-    $_->allow_log(qr/./);
-    $_->stop_symcached;
-}
-for (@fronts, $up) {
-    $_->allow_log(qr/./);
-    $_->stop_nginx;
-}
 $_->finish for @machines, @fronts, $up;
 done_testing;

@@ -230,11 +230,5 @@ $m->wait_until('what it left is removed', sub {
     !grep { @{[glob "$_/run-*"]} > 1 } glob $m->path('*/.tmp');
 });
 
-for my $machine (@machines) {
-    $machine->allow_log(qr/./);
-    $machine->stop_symcached;
-}
-$front->allow_log(qr/./);
-$front->stop_nginx;
 $_->finish for @machines, $front;
 done_testing;

@@ -64,6 +64,5 @@ $r = $t->post($signed_in, '/symbolicate', $form, $type, $token);
 like $t->error_log, qr/buffered to a temporary file/,
     'another location writes a file';
 
-$t->allow_log(qr/./);
 $t->finish;
 done_testing;
