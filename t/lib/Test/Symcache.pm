@@ -260,6 +260,15 @@ sub stop_pid {
     return $status;
 }
 
+# The same for one of the daemons, if it runs: without a signal it is to end well.
+sub stop {
+    my ($self, $daemon, $signal) = @_;
+    my $pid = delete $self->{$daemon} or return;
+    my $status = $self->stop_pid($pid, $signal // ($daemon eq 'nginx' ? 'QUIT' : 'TERM'));
+    $self->problem("$daemon: wait status $status") if $status && !$signal;
+    return $status;
+}
+
 sub problem { push @{ $_[0]{problems} }, $_[1] }
 
 # --- symcached
@@ -324,10 +333,10 @@ sub start_symcached {
 # moment longer: the next helper would be taken for started by that.
 sub stop_symcached {
     my ($self, $signal) = @_;
-    my $pid = delete $self->{helper} or return;
-    my $status = $self->stop_pid($pid, $signal // 'TERM');
+    my $status = $self->stop('helper', $signal);
     $self->wait_until('no child of symcached accepts', sub {
-        !connects($self->{helper_address}) }) if ($signal // '') eq 'KILL';
+        !connects($self->{helper_address}) })
+        if defined $status && ($signal // '') eq 'KILL';
     return $status;
 }
 
@@ -369,8 +378,7 @@ sub start_symbolicated {
 # Returns the wait status.
 sub stop_symbolicated {
     my ($self, $signal) = @_;
-    my $pid = delete $self->{symbolicated} or return;
-    return $self->stop_pid($pid, $signal // 'TERM');
+    return $self->stop('symbolicated', $signal);
 }
 
 sub symbolicated_log { $_[0]->read_file('symbolicated.log') // '' }
@@ -501,8 +509,7 @@ sub start_nginx {
 
 sub stop_nginx {
     my ($self, $signal) = @_;
-    my $pid = delete $self->{nginx} or return;
-    return $self->stop_pid($pid, $signal // 'QUIT');
+    return $self->stop('nginx', $signal);
 }
 
 # Pids of the workers that run now.
@@ -815,18 +822,9 @@ sub check_left_processes {
 
 sub finish {
     my ($self) = @_;
-    if ($self->{nginx}) {
-        my $st = $self->stop_nginx;
-        $self->problem("nginx: wait status $st") if $st;
-    }
-    if ($self->{symbolicated}) {
-        my $st = $self->stop_symbolicated;
-        $self->problem("symbolicated: wait status $st") if $st;
-    }
-    if ($self->{helper}) {
-        my $st = $self->stop_symcached;
-        $self->problem("symcached: wait status $st") if $st;
-    }
+    $self->stop_nginx;
+    $self->stop_symbolicated;
+    $self->stop_symcached;
     $self->check_logs;
     $self->check_left_processes;
     $self->check_left_files;
