@@ -188,6 +188,18 @@ static void made_functions(void **state)
         {"$s4main3runyyFyAA3FooCXMtXEfU_",
          "closure #1 (@thin Foo.Type) in run()"},
         {"$s4main1gyyxlFSi_Tg5Tf4d_n", "specialized g<A>(A)"},
+        {"$s4main1gyyxmlFSi_Tt0g5", "specialized g<A>(A.Type)"},
+        {"$s4main1gyyxm_q_mtr0_lFSi_SSTtt1g5Tf4d_n",
+         "specialized g<A, B>(A.Type, B.Type)"},
+        {"$s4main1gyyxlFSi_Ts5", "specialized g<A>(A)"},
+        {"$sSo6NSDataCSgSo7NSErrorCSgIeyByy_10Foundation4DataVTZ_",
+         "checked @objc completion handler block implementation for @escaping "
+         "@callee_unowned @convention(block) (@unowned NSData?, @unowned "
+         "NSError?) -> () with result type Data"},
+        {"$s10ObjectiveC8ObjCBoolVIeyBy_SbTz1_",
+         "@objc completion handler block implementation for @escaping "
+         "@callee_unowned @convention(block) (@unowned ObjCBool) -> () with "
+         "result type Bool zero on error"},
         {"$s4main3runyyF5countL_Sivg", "getter of count #1 in run()"},
     };
 

@@ -163,6 +163,26 @@ static swift_ref thunk_vtable(struct swift *s)
                : swift_fail(s);
 }
 
+/* The block that an asynchronous call gives to a method of Objective-C; the
+ * number says how the block is told of an error. */
+static swift_ref thunk_completion_handler(struct swift *s, const char *text)
+{
+    static const char *const errors[] = {NULL, " nonzero on error",
+                                         " zero on error"};
+    uint32_t number = swift_index(s);
+    swift_ref signature = swift_pop_kind(s, SWIFT_SIGNATURE), result, type;
+
+    if (number >= sizeof(errors) / sizeof(errors[0])) {
+        return swift_fail(s);
+    }
+    result = swift_around(s, "", errors[number]);
+    type = swift_pop_type(s);
+    if (signature != 0) {
+        type = swift_make(s, SWIFT_GENERIC, 2, signature, type);
+    }
+    return thunk_of_two(s, text, type, " with result type ", result);
+}
+
 /* From one lowered type to another one. */
 static swift_ref thunk_reabstraction(struct swift *s, const char *text)
 {
@@ -232,6 +252,12 @@ static swift_ref thunk_back_deployment(struct swift *s)
 
 static swift_ref thunk_specialized(struct swift *s, char c)
 {
+    uint32_t number;
+
+    while (c == 't') { /* the number of an argument that is left out */
+        swift_natural(s, &number);
+        c = swift_next(s);
+    }
     switch (c) {
     case 'B':
     case 'g':
@@ -247,6 +273,8 @@ static swift_ref thunk_specialized(struct swift *s, char c)
             s, "generic partial specialization");
     case 'f':
         return thunk_signature_specialization(s);
+    case 's':
+        return thunk_specialization(s, "generic pre-specialization");
     case 'i':
         return thunk_specialization(s, "inlined generic function");
     default:
@@ -301,6 +329,12 @@ swift_ref swift_thunk(struct swift *s)
         return thunk_protocol_witness(s);
     case 'Y':
         return thunk_resume(s, "suspend resume partial function for ");
+    case 'Z':
+        return thunk_completion_handler(
+            s, "checked @objc completion handler block implementation for ");
+    case 'z':
+        return thunk_completion_handler(
+            s, "@objc completion handler block implementation for ");
     default:
         return thunk_specialized(s, c);
     }
