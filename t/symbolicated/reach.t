@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 
-# A symcached that cannot be reached: who runs without one has what is on disk,
-# but once there was one, what it would be asked for has failed.
+# A symcached that cannot be reached: stores without a source have what is on
+# disk. With one, or once there was a symcached, what it would be asked for has
+# failed.
 
 use strict;
 use warnings;
@@ -127,6 +128,21 @@ my @ctl = ($t->program('symcachectl'), 'symbolicate', '--debug-id', '5c1d3f3a-00
     '--socket', 'unix:' . $t->symbolicated_socket);
 like qx(@ctl '$trace' 2>&1), qr/no frame was found: the server could not look for a file of these scripts/,
     'symcachectl does not say that the server has no source map';
+
+# A store with a source has a symcached, which may only be late.
+
+$t->stop_symbolicated;
+$t->start_symcached($config);
+is $t->stop_symcached, 0, 'symcached takes its socket with it';
+my $sources = { %$config, stores => { default => { root => $t->path('store'), sources => ['folder'] } },
+    sources => { folder => { type => 'filesystem', path => $t->path('store') } } };
+$t->start_symbolicated($sources);
+is said('seventh'), '503 fetching_failed', 'symbolicated is started before symcached';
+is beats(), '503 200', '... and says so';
+$t->write_helper_config($config);
+kill 'HUP', $t->{symbolicated};
+$t->wait_until('the source is gone', sub { said('eighth') eq '200 missing' });
+
 $t->start_symcached($config); # which removes what the other one has left
 $t->wait_until('that', sub { 1 == glob_of('store') && 1 == glob_of('downloads') });
 

@@ -34,6 +34,6 @@ void api_request_fill(struct request *request)
     api->header = api_request_header;
     api->config = request->settings->symbolication;
     api->json = &request->context->json;
-    api->is_cut_off = reachability_is_lost();
+    api->is_cut_off = reachability_is_lost(request->settings);
     api->json->takes_nan = false;
 }

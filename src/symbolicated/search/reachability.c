@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/scarce.h"
+#include "symbolicated/settings.h"
 
 #define NOT_KNOWN (-1)
 
@@ -17,7 +18,7 @@
 
 /* errno of the last connection, or 0 */
 static atomic_int reachability_last = NOT_KNOWN;
-static atomic_bool reachability_expected;
+static atomic_bool reachability_seen;
 static _Atomic(uint64_t) paused_until; /* clock_ms() */
 
 void reachability_note(int family, const char *address, int error)
@@ -26,7 +27,7 @@ void reachability_note(int family, const char *address, int error)
     int absent = family == AF_UNIX ? ENOENT : ECONNREFUSED;
 
     if (error != absent) {
-        atomic_store(&reachability_expected, true);
+        atomic_store(&reachability_seen, true);
     }
     atomic_store(&paused_until, error != 0 ? clock_ms() + PAUSE_MS : 0);
     if (atomic_exchange(&reachability_last, error) == error) {
@@ -39,14 +40,23 @@ void reachability_note(int family, const char *address, int error)
     }
 }
 
-bool reachability_is_expected(void)
+bool reachability_is_expected(const struct settings *settings)
 {
-    return atomic_load(&reachability_expected);
+    const struct symbolication_config *config = settings->symbolication;
+    size_t i;
+
+    for (i = 0; i < config->nstores; i++) {
+        if (config->stores[i]->nsource_names > 0) {
+            return true;
+        }
+    }
+    return atomic_load(&reachability_seen);
 }
 
-bool reachability_is_lost(void)
+bool reachability_is_lost(const struct settings *settings)
 {
-    return reachability_is_expected() && atomic_load(&reachability_last) > 0;
+    return atomic_load(&reachability_last) > 0 &&
+           reachability_is_expected(settings);
 }
 
 bool reachability_is_scarce(void)

@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Whether the symcached of the configuration can be reached.  A symbolicated
- * that runs without one by intention has what is on disk; but once there was a
- * symcached, or its socket, not to reach it is a failure.  For any thread.
+ * that runs without one by intention, with stores that have no source, has what
+ * is on disk.  With a source, or once there was a symcached or its socket, not
+ * to reach it is a failure.  For any thread.
  */
 #ifndef SYMBOLICATED_SEARCH_REACHABILITY_H
 #define SYMBOLICATED_SEARCH_REACHABILITY_H
@@ -11,15 +12,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct settings;
+
 /* A connection was made to an address of this family (error 0), or was not, by
  * an errno.  Logs a change, with the text of the address. */
 void reachability_note(int family, const char *address, int error);
 
-/* Whether there was a symcached, or its socket, since the start. */
-bool reachability_is_expected(void);
+/* Whether a store has a source, or there was a symcached, or its socket, since
+ * the start. */
+bool reachability_is_expected(const struct settings *settings);
 
 /* Whether that is so, and the last connection was not made. */
-bool reachability_is_lost(void);
+bool reachability_is_lost(const struct settings *settings);
 
 /* Whether the last connection was not made for want of descriptors or
  * memory. */

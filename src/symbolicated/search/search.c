@@ -89,7 +89,8 @@ static void seek_end(struct seek *seek, enum api_module_state state)
 /* There is no symcached to ask: only files in the stores are used. */
 static enum api_module_state search_worst_unasked(const struct seek *seek)
 {
-    return seek->worst < API_MODULE_FAILED && reachability_is_expected()
+    return seek->worst < API_MODULE_FAILED &&
+                   reachability_is_expected(seek->search->settings)
                ? API_MODULE_FAILED
                : seek->worst;
 }
