@@ -125,7 +125,7 @@ static unsigned print_lost_uploads(const struct config *config)
     /* a disk that hangs would not answer this process either */
     if (root == NULL ||
         (stat_with_timeout(root, F_OK, &mode) != 0 && errno == ETIMEDOUT) ||
-        root_mark_check(config->downloads, root) == 0) {
+        root_mark_check(config) == 0) {
         return 0;
     }
     snprintf(text, sizeof(text),

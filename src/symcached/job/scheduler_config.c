@@ -225,18 +225,19 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         /* a folder that is not there is a source that fails */
         snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY,
                  config->uploads.root);
-        errno = root_mark_check(config->downloads, config->uploads.root);
+        errno = root_mark_check(config);
         if (errno != 0) {
             log_error(errno,
                       "\"%s/" ROOT_MARK "\" was there and is missing, as if "
-                      "the disk were: no upload is called absent",
+                      "the disk were: no upload is called absent, until the "
+                      "disk is back or you make this file",
                       config->uploads.root);
         } else if (workdir_make_path(path) != 0 ||
                    access(config->uploads.root, W_OK) != 0) {
             log_warn(errno, "\"%s\" cannot be written to: no upload is taken",
                      config->uploads.root);
         } else {
-            root_mark_make(config->downloads, config->uploads.root);
+            root_mark_make(config);
         }
     }
     for (i = 0; i < config->nstores; i++) {

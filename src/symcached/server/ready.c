@@ -23,6 +23,7 @@
 #include "symcached/job/job.h"
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
+#include "symcached/upload_index/upload_index.h"
 
 #define READY_SECONDS 5
 #define READY_SILENT_MS 3000 /* a disk that takes longer does not answer */
@@ -117,6 +118,9 @@ static void ready_look_at(struct ready_look *look, const char *kind,
     if (errnum == 0 && look->is_of_uploads) {
         errnum = ready_find_spool(look);
         path = errnum != 0 ? look->config->uploads.spool : path;
+    }
+    if (errnum == 0 && look->is_of_uploads) {
+        errnum = root_mark_check(look->config);
     }
     if (errnum != 0) {
         look->why = disk_is_full(errnum) ? "no-room" : "no-disk";

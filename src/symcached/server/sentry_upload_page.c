@@ -375,6 +375,26 @@ static void sentry_page_release(const struct config *config,
     cJSON_Delete(asked);
 }
 
+/* Returns 0, or the status of a refusal with *wrong. */
+static int sentry_page_check(const struct config *config,
+                             enum sentry_page page,
+                             struct evhttp_request *req,
+                             char user[UPLOAD_USER_SIZE], bool *only_try,
+                             const char **wrong)
+{
+    int status = sentry_page_check_token(config, req, user, only_try, wrong);
+    int errnum = 0;
+
+    if (status == 0 && (page == PAGE_FILES || page == PAGE_ARTIFACTS)) {
+        errnum = root_mark_check(config);
+    }
+    if (errnum != 0) { /* a list would say that there are no files */
+        *wrong = strerror(errnum);
+        status = 503;
+    }
+    return status;
+}
+
 void sentry_page(struct uploads *uploads, const struct config *config,
                  const struct url_path *path, const char *query,
                  struct evhttp_request *req)
@@ -390,7 +410,7 @@ void sentry_page(struct uploads *uploads, const struct config *config,
      * request. */
     reply_header(req, "Connection", "close");
     if (config->uploads.root != NULL && page != PAGE_NONE) {
-        status = sentry_page_check_token(config, req, user, &only_try, &wrong);
+        status = sentry_page_check(config, page, req, user, &only_try, &wrong);
     }
     if (status != 0) {
         sentry_reply_error(req, status, wrong);

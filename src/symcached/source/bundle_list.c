@@ -22,18 +22,29 @@
 /* The thread's own. */
 struct bundle_list {
     struct lookup *lookup;
+    struct config *config;
     char root[PATH_MAX];
     char name[SYMCACHE_HINT_MAX + 1];
     struct artifacts_found found;
     int errnum;
 };
 
+static void free_list(void *arg)
+{
+    struct bundle_list *list = arg;
+
+    config_unref(list->config);
+    free(list);
+}
+
 static void run_list(void *arg)
 {
     struct bundle_list *list = arg;
 
-    list->errnum =
-        artifacts_find(list->root, list->name, &list->found);
+    list->errnum = root_mark_check(list->config);
+    if (list->errnum == 0) {
+        list->errnum = artifacts_find(list->root, list->name, &list->found);
+    }
 }
 
 /* Returns 0, or -1 with errno. */
@@ -153,7 +164,7 @@ static void list_done(void *arg, bool late)
 
 void bundle_list_begin(struct lookup *lookup)
 {
-    static const struct task_calls calls = {run_list, list_done, free};
+    static const struct task_calls calls = {run_list, list_done, free_list};
     struct bundle_list *list;
     struct task *task;
 
@@ -172,6 +183,7 @@ void bundle_list_begin(struct lookup *lookup)
         return;
     }
     list->lookup = lookup;
+    list->config = config_ref((struct config *)lookup->config);
     snprintf(list->root, sizeof(list->root), "%s", lookup->source->path);
     snprintf(list->name, sizeof(list->name), "%s", lookup->artifacts);
     task = task_start(lookup->sources->base,

@@ -151,8 +151,7 @@ static void uploads_run_look(void *arg)
     size_t i;
     int rc;
 
-    look->lost = root_mark_check(look->config->downloads,
-                                 look->config->uploads.root);
+    look->lost = root_mark_check(look->config);
     for (i = 0; i < look->nfolders; i++) {
         rc = upload_index_find(look->root, look->folders[i], &look->names);
         look->errnum = rc != 0 ? rc : look->errnum;

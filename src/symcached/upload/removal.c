@@ -606,11 +606,12 @@ void removals_start(struct removals *removals,
         end_removal(removal, 404, no_uploads);
         return;
     }
-    if (request->is_told) {
+    errnum = root_mark_check(removal->config);
+    if (errnum == 0 && request->is_told) {
         begin_told(removal, request);
         return;
     }
-    errnum = note_intent(removal);
+    errnum = errnum != 0 ? errnum : note_intent(removal);
     if (errnum != 0) {
         end_removal(removal, 503, strerror(errnum));
         return;

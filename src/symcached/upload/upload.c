@@ -543,7 +543,9 @@ static void upload_begin(struct upload *upload)
     if (!has_root(upload)) {
         return;
     }
-    if (upload_open_root(uploads, upload->config->uploads.root) != 0 ||
+    errno = root_mark_check(upload->config);
+    if (errno != 0 ||
+        upload_open_root(uploads, upload->config->uploads.root) != 0 ||
         workdir_make(uploads->workdir, upload->work) != 0) {
         upload->work[0] = '\0';
         upload_refuse_errno(upload, errno, "\"uploads.root\" cannot be used");

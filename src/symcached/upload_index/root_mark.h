@@ -8,13 +8,15 @@
 #ifndef SYMCACHED_UPLOAD_INDEX_ROOT_MARK_H
 #define SYMCACHED_UPLOAD_INDEX_ROOT_MARK_H
 
+struct config;
+
 #define ROOT_MARK ".present"
 
 /* Makes the file, if it can. */
-void root_mark_make(const char *downloads, const char *root);
+void root_mark_make(const struct config *config);
 
 /* Returns 0, or an errno if the root had the file and it is not there.  Where
  * the downloads have no attributes that is not known: 0. */
-int root_mark_check(const char *downloads, const char *root);
+int root_mark_check(const struct config *config);
 
 #endif
