@@ -142,6 +142,18 @@ ok unlink($t->path('shim.setxattr')), '... at once';
 is $u->read($c)->{status}, 201, 'and then the upload is';
 is_deeply [glob "$dir/uploads/.changing/*"], [], '... of which nothing is left to be done';
 
+$t->write_file('shim.setxattr', '');
+unlink $t->path('shim.waits');
+$c = $u->begin('PUT', "/symbols/stop.pdb/$id/stop.pdb", $pdb, @Test::Uploads::token);
+$t->wait_until('the note is written', sub { -e $t->path('shim.waits') });
+kill 'TERM', $t->{helper};
+is $u->read($c)->{status}, 201, 'a stop meanwhile: the upload is stored nevertheless';
+unlink $t->path('shim.setxattr');
+is $t->stop_symcached, 0, '... and symcached ends';
+ok -f "$dir/uploads/stop.pdb/$id/stop.pdb", '... with the file';
+$t->start_symcached($u->config, env => { LD_PRELOAD => $shim, SHIM => $t->path('shim') });
+ok $t->wait_until('the next process', sub { !glob "$dir/uploads/.changing/*" }), '... of which the next one leaves nothing to be done';
+
 # --- the list of a build is written anew as a file that is sent again is on it
 
 $path = "other.pdb/$id/other.pdb";

@@ -161,15 +161,13 @@ static void give_way(const struct upload *upload,
     removals_start(upload->uploads->removals, &told, ignore_removal, NULL);
 }
 
-/* Tells the client, unless it was a part. */
-static void on_complete(void *arg)
+/* All files are stored.  Tells the client, unless it was a part. */
+static void upload_end(struct upload *upload)
 {
-    struct upload *upload = arg;
     struct publication *publication = upload->publication;
     bool all_same = true;
     size_t i;
 
-    upload->completion = NULL;
     upload->result.untold = upload->untold;
     for (i = 0; i < publication->nfiles; i++) {
         if (is_stored(&publication->files[i])) {
@@ -196,6 +194,14 @@ static void on_complete(void *arg)
     }
     upload_finish(upload,
                   all_same && upload->request.name != NULL ? 200 : 201);
+}
+
+static void on_complete(void *arg)
+{
+    struct upload *upload = arg;
+
+    upload->completion = NULL;
+    upload_end(upload);
 }
 
 /* All machines know, or get to know. */
@@ -725,6 +731,16 @@ struct removals *uploads_removals(const struct uploads *uploads)
     return uploads->removals;
 }
 
+/* Are its files stored, and have other machines been told?  If need be, the
+ * next process drops what this one knows of them. */
+static bool upload_is_known(const struct upload *upload)
+{
+    return upload->part[0] == '\0' &&
+           (upload->completion != NULL ||
+            (upload->config->uploads.npeers == 0 &&
+             (upload->invalidation != NULL || upload->notification != NULL)));
+}
+
 void uploads_stop(struct uploads *uploads)
 {
     struct upload *upload;
@@ -732,7 +748,11 @@ void uploads_stop(struct uploads *uploads)
     uploads->stopping = true;
     assemblies_stop(uploads->assemblies);
     while ((upload = LIST_FIRST(&uploads->running)) != NULL) {
-        upload_refuse(upload, 503, "the helper stops");
+        if (upload_is_known(upload)) {
+            upload_end(upload);
+        } else {
+            upload_refuse(upload, 503, "the helper stops");
+        }
     }
     bundle_listing_stop(uploads);
 }
