@@ -74,6 +74,8 @@ for (['up', 'gone', 'no-disk', 'their folder is lost, and that of nginx'], ['gon
     rename $t->path($from), $t->path($to) or die;
     ok $t->wait_until($name, sub {
         $t->helper_json('/v1/status')->{uploads_not_ready} eq $why }), "uploads: $name";
+    like $shown->(), qr{^  uploads are refused: no-disk\n    \Q$dir\E/up/\.spool: No such file or directory$}m,
+        '... which symcachectl status shows, without the bytes of another disk' if $why;
 }
 like $t->helper_log, qr{uploads are refused \(no-disk\): "\Q$dir\E/up/\.spool" takes no files \(2: No such},
     'which the log says';

@@ -151,9 +151,12 @@ static void status_print_disks(const cJSON *answer, const char *words,
             printable_put_field(stdout, disk, "path");
             fputs(": ", stdout);
             printable_put_field(stdout, disk, "failure");
-            printf(", %.0f bytes free, cache.min_free keeps %.0f\n",
-                   printable_number(disk, "free"),
-                   printable_number(disk, "kept"));
+            if (strcmp(why, "no-room") == 0) {
+                printf(", %.0f bytes free, cache.min_free keeps %.0f",
+                       printable_number(disk, "free"),
+                       printable_number(disk, "kept"));
+            }
+            putchar('\n');
         }
     }
 }
