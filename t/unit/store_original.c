@@ -26,7 +26,7 @@
 #define ID "0123456789ABCDEF0123456789ABCDEF1"
 
 static int gate[2]; /* a pipe */
-static atomic_bool is_held;
+static atomic_bool is_held, is_gone;
 
 /* In place of libc's: the look at the tier's folder, with which that at an
  * object ends, waits for the gate. */
@@ -37,6 +37,10 @@ int access(const char *path, int mode)
 
     if (is_held && n > 5 && strcmp(path + n - 5, "/tier") == 0) {
         is_held = read(gate[0], &c, 1) < 0;
+    }
+    if (is_gone && n > 5 && strcmp(path + n - 5, "/tier") == 0) {
+        errno = EIO;
+        return -1;
     }
     return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
 }
@@ -242,10 +246,36 @@ static void writes_fail(void **state)
     close(fd);
 }
 
+/* The tier does not answer, and then it does: no file has been refused. */
+static void looks_fail(void **state)
+{
+    struct fleet *fleet = *state;
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), i;
+
+    is_gone = true;
+    for (i = 1; i <= 4; i++) {
+        assert_int_equal(fleet->tier->put.breaker.state,
+                         i < 4 ? BREAKER_CLOSED : BREAKER_OPEN);
+        is_gone = i < 4;
+        fleet->tier->put.breaker.until = 0;
+        assert_non_null(tiers_store_original(
+            fleet->tiers, fleet->config, "d.pdb/" ID "/d.pdb", fd,
+            TIER_ORIGINAL_LOOK, "", on_end, fleet));
+        while (fleet->ended < i) {
+            assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
+        }
+    }
+    assert_int_equal(fleet->tier->put.breaker.state, BREAKER_CLOSED);
+    assert_false(
+        tiers_refuse_files(fleet->tiers, fleet->config->uploads.tier));
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(writes_fail, open_fleet, close_fleet),
+        cmocka_unit_test_setup_teardown(looks_fail, open_fleet, close_fleet),
         cmocka_unit_test_setup_teardown(a_probe_ends, open_fleet, close_fleet),
         cmocka_unit_test_setup_teardown(a_probe_is_cancelled, open_fleet,
                                         close_fleet),

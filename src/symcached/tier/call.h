@@ -105,6 +105,7 @@ struct tier_call {
     void (*task_cancel)(void *task);
     unsigned renewals; /* of the keys that it was sent with, see s3.c */
     bool again;        /* it was sent with others before */
+    bool looks;        /* it looks at what is there, before a write */
 };
 
 /* For types: ends a call. */
@@ -127,6 +128,7 @@ struct tier_way {
     char why[256]; /* the last failure, */
     time_t at;     /* its time, */
     int refusal;   /* and that of its call, until a file is stored */
+    bool writes_fail; /* one has, and none has succeeded since */
     bool is_unproved; /* the breaker was closed by a look alone */
 };
 
@@ -189,8 +191,8 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
                    const struct tier_call *call, enum tier_reply reply,
                    bool probe, const char *detail);
 
-/* A call that was to be followed by a write has ended well, and has only read:
- * the next one shows whether the tier can be written. */
+/* While writes fail, a call that was to be followed by one has ended well, and
+ * has only read: the next one shows whether the tier can be written. */
 void tier_way_looked(struct tier_way *way, bool probe);
 
 /* Begins what waits and may begin, soon. */

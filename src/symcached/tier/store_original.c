@@ -43,7 +43,6 @@ struct tier_original {
     bool removes;
     unsigned unused_for; /* of what is to be removed, or 0 */
     enum tier_original_mode mode;
-    bool looks; /* the call looks at what is there */
     unsigned nlooks;
     bool called;
     bool left_alone; /* the tier is, as a line of the log says already */
@@ -214,7 +213,7 @@ static void call_ends(struct tier_original *original, enum tier_reply reply,
 
     original->called = false;
     /* a store that is full may have room for the next file */
-    if (original->looks && way->refusal == 0 &&
+    if (original->call.looks && way->refusal == 0 && way->writes_fail &&
         (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT)) {
         tier_way_looked(way, original->probe);
     } else {
@@ -240,7 +239,7 @@ static void original_on_reply(struct tier_call *call, enum tier_reply reply,
                                  offsetof(struct tier_original, call));
 
     call_ends(original, reply, detail);
-    if (original->looks &&
+    if (original->call.looks &&
         (reply == TIER_REPLY_DONE || reply == TIER_REPLY_ABSENT)) {
         original_looked(original, reply);
     } else if (reply == TIER_REPLY_EXISTS && original->nlooks < LOOKS) {
@@ -272,7 +271,7 @@ static void begin(struct tier_original *original,
         return;
     }
     original->called = true;
-    original->looks = looks;
+    original->call.looks = looks;
     original->call.refusal = 0;
     if (begin_call(&original->call) != 0) {
         original_on_reply(&original->call, TIER_REPLY_FAILED, strerror(errno));

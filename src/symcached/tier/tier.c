@@ -172,6 +172,7 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
                  detail + (is_unasked ? sizeof(unasked) - 1 : 0));
         way->at = time(NULL);
         way->refusal = call->refusal;
+        way->writes_fail |= !call->looks;
     }
     is_changed = breaker_end(&way->breaker,
                              reply == TIER_REPLY_DENIED ? &denied_limits
@@ -180,7 +181,7 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
                              end, probe, clock_ms());
     if (end == BREAKER_GOOD) {
         is_changed = is_changed || way->is_unproved;
-        way->is_unproved = false;
+        way->is_unproved = way->writes_fail = false;
     }
     if (!is_changed) {
         /* the first in a row tells of the others until the breaker opens */
