@@ -208,6 +208,10 @@ for my $mode ('403 AccessDenied', 'busy', 'page') {
     $r = ask();
     isnt $r->{status}, 404, "$mode: what nobody can know is not absent"
         or diag $r->{raw};
+    like $t->helper_log, qr/key=debuginfo:$key\S* outcome=error .* uploads: \S+ failed \(tier fleet: /,
+        "$mode: the log says that it is the tier's";
+    like +(grep { $_->{name} eq 'uploads' } @{ $t->helper_json('/v1/status')->{sources} })[0]{failure},
+        qr/^tier fleet: /, "$mode: as does the status";
     is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status},
         503, "$mode: nor can it be removed";
     $s3->fail('');

@@ -94,13 +94,9 @@ static void on_names(void *arg, const struct tier_result *result)
     struct artifacts_found *found = lookup->state;
     size_t i;
 
-    lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
-    snprintf(lookup->place, sizeof(lookup->place), "%s", result->place);
-    lookup->received.bytes = result->bytes;
-    lookup->received.ms = result->ms;
-    lookup->received.status = result->status;
+    uploads_take_answer(lookup, result);
     if (result->outcome != TIER_HIT && result->outcome != TIER_ABSENT) {
-        lookup_attempt_here(lookup, SOURCE_FAILED, result->detail);
+        uploads_tier_failed(lookup, result->detail);
         lookup_end(lookup);
         return;
     }

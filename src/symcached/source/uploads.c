@@ -241,14 +241,23 @@ static void uploads_look_into_index(struct lookup *lookup)
 
 /* the tier ----------------------------------------------------------------- */
 
-static void uploads_take_answer(struct lookup *lookup,
-                                const struct tier_result *result)
+void uploads_take_answer(struct lookup *lookup,
+                         const struct tier_result *result)
 {
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     snprintf(lookup->place, sizeof(lookup->place), "%s", result->place);
     lookup->received.bytes = result->bytes;
     lookup->received.ms = result->ms;
     lookup->received.status = result->status;
+}
+
+void uploads_tier_failed(struct lookup *lookup, const char *detail)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text), "tier %s: %s", lookup->source->tier->name,
+             detail);
+    lookup_attempt_here(lookup, SOURCE_FAILED, text);
 }
 
 /* The index only gives hints: a missing object is not an error. */
@@ -259,11 +268,13 @@ static void uploads_on_names(void *arg, const struct tier_result *result)
     size_t i;
 
     uploads_take_answer(lookup, result);
+    if (result->outcome == TIER_ABSENT) {
+        lookup_attempt_here(lookup, SOURCE_NOT_FOUND, result->detail);
+        uploads_go_on(lookup);
+        return;
+    }
     if (result->outcome != TIER_HIT) {
-        lookup_attempt_here(lookup,
-                            result->outcome == TIER_ABSENT ? SOURCE_NOT_FOUND
-                                                           : SOURCE_FAILED,
-                            result->detail);
+        uploads_tier_failed(lookup, result->detail);
         uploads_go_on(lookup);
         return;
     }
@@ -280,11 +291,6 @@ static void uploads_on_names(void *arg, const struct tier_result *result)
 
 static void uploads_on_answer(void *arg, const struct tier_result *result)
 {
-    static const enum source_outcome outcomes[] = {
-        [TIER_ABSENT] = SOURCE_NOT_FOUND,
-        [TIER_REFUSED] = SOURCE_UNUSABLE,
-        [TIER_FAILED] = SOURCE_FAILED,
-    };
     struct lookup *lookup = arg;
 
     uploads_take_answer(lookup, result);
@@ -292,7 +298,14 @@ static void uploads_on_answer(void *arg, const struct tier_result *result)
         lookup_check_part(lookup);
         return;
     }
-    lookup_attempt_here(lookup, outcomes[result->outcome], result->detail);
+    if (result->outcome == TIER_FAILED) {
+        uploads_tier_failed(lookup, result->detail);
+    } else {
+        lookup_attempt_here(lookup,
+                            result->outcome == TIER_ABSENT ? SOURCE_NOT_FOUND
+                                                           : SOURCE_UNUSABLE,
+                            result->detail);
+    }
     uploads_go_on(lookup);
 }
 

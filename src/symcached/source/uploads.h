@@ -12,6 +12,7 @@
 #include "layout.h"
 
 struct lookup;
+struct tier_result;
 
 /* Where an uploaded file may be, below the tier's "uploads/". */
 #define UPLOADS_PATH_MAX (sizeof(UPLOADS_TRY) + LAYOUT_PATH_MAX + 1)
@@ -24,6 +25,13 @@ size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
 /* The first step of a lookup of a list of uploaded bundles of scripts, see
  * base/artifact_list.h: makes it, and ends the lookup. */
 void bundle_list_begin(struct lookup *lookup);
+
+/* The tier has answered a step of a lookup. */
+void uploads_take_answer(struct lookup *lookup,
+                         const struct tier_result *result);
+
+/* Notes that it failed.  The source of all uploads does not say which tier. */
+void uploads_tier_failed(struct lookup *lookup, const char *detail);
 
 /* Steps of a lookup in the folder of uploads after the first one, see
  * lookup_steps.h. */
