@@ -96,6 +96,11 @@ sub again {
     return $r;
 }
 sub warnings { scalar(() = $t->helper_log =~ /\[warn\].* tier fleet: /g) }
+sub symcache {
+    my $r = again(sub { $t->helper('GET', "/v1/symcache/default/$key?version=9.0.0&wait=60") });
+    diag $r->{raw}, grep { /key=$key/ } split /^/, $t->helper_log if $r->{status} != 200;
+    return $r->{status};
+}
 sub found { my @what = @_; return again(sub { ask(@what)->{status} }) }
 sub put { my @what = @_; return again(sub { $u->put(@what) }) }
 
@@ -128,8 +133,7 @@ is found(), 200, 'found on another machine';
 is requests(), 'GET', 'by one GET';
 is stored(), '', 'where it is a download';
 is $t->read_file("downloads$n/default/$path"), $pdb, 'of these bytes';
-is $t->helper('GET', "/v1/symcache/default/$key?version=9.0.0&wait=60")
-    ->{status}, 200, 'and becomes a SymCache';
+is symcache(), 200, 'and becomes a SymCache';
 is found('none.pdb/' . 'A' x 32 . '1'), 404, 'an absent key';
 is $t->helper_json("/v1/why/default/$key")->{files}[0]{source}, 'uploads',
     'made of an upload';
@@ -140,8 +144,7 @@ is put($path, $pdb)->{status}, 200, 'the same bytes on a third: 200';
 is requests(), 'HEAD PUT HEAD', 'whose object it is now';
 is put($path, $pdb)->{status}, 200, 'and once more';
 is requests(), 'HEAD HEAD', 'not sent again';
-is $t->helper('GET', "/v1/symcache/default/$key?version=9.0.0&wait=60")
-    ->{status}, 200, 'a SymCache is made of it';
+is symcache(), 200, 'a SymCache is made of it';
 my $symcache = "$dir/store$n/$key/crash.pdb-v9.0.0.symcache";
 my $inode = (stat $symcache)[1];
 for (1, 2) {
@@ -152,12 +155,12 @@ is put($path, other())->{status}, 409, 'other bytes: 409';
 machine(\%s3);
 is put($path, other())->{status}, 409, 'also where it is not';
 is stored(), '', 'and nothing is there then';
-$r = $u->upload(Test::Zip::zip(["$key/crash.sym", $sym], [$path, other()]));
+$r = again(sub { $u->upload(Test::Zip::zip(["$key/crash.sym", $sym], [$path, other()])) });
 is $r->{status}, 201, 'an archive replaces it' or diag $r->{raw};
 is +($s3->load($object))[1], other(), 'in the tier';
 machine(\%s3, replace => JSON::PP::false());
-$r = $u->upload(Test::Zip::zip(["other.pdb/$id/other.sym",
-    $sym =~ s/crash/other/r], [$path, $pdb]));
+$r = again(sub { $u->upload(Test::Zip::zip(["other.pdb/$id/other.sym",
+    $sym =~ s/crash/other/r], [$path, $pdb])) });
 is $r->{status}, 400, 'but not with "replace": false' or diag $r->{raw};
 like $r->{json}{error}, qr{$path is there with other}, 'which names it';
 is stored(), '', 'and then nothing is stored here';
@@ -567,8 +570,7 @@ is $u->admin('POST', $changed, 'Content-Length: 0')->{status}, 503,
 is stored(), $path, '... it stays';
 $s3->fail('');
 requests();
-is $t->helper('GET', "/v1/symcache/default/$key?version=9.0.0&wait=60")->{status},
-    200, 'it becomes a SymCache';
+is symcache(), 200, 'it becomes a SymCache';
 my $made = "$dir/store$n/$key/crash.pdb-v9.0.0.symcache";
 ok -e $made, 'which is there';
 $s3->fail('silent');
