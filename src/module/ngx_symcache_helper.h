@@ -25,6 +25,7 @@ struct ngx_symcache_helper_s {
     ngx_symcache_ctx_t          *ctx;
     ngx_symcache_done_pt         done;        /* NULL: a notification */
     ngx_event_t                  event;       /* begins it; ends a brief one */
+    char                        *action;      /* of the log, before it */
 
     size_t                       size;        /* allocated, with the text */
     ngx_str_t                    text;        /* of the request */

@@ -418,6 +418,7 @@ ngx_symcache_question_event(ngx_event_t *ev)
     ngx_http_set_log_request(c->log, r);
 
     if (!ev->timedout) {
+        helper->action = c->log->action;
         ngx_symcache_upstream_conn_start(helper);
 
     } else {
@@ -452,6 +453,10 @@ ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
     }
 
     ngx_symcache_question_notified(helper);
+
+    /* the client may still be sent its file */
+
+    helper->ctx->request->connection->log->action = helper->action;
 
     ngx_http_finalize_request(helper->ctx->request, NGX_DONE);
 }

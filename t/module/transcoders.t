@@ -22,6 +22,7 @@ $t->start_nginx(<<'EON');
         symcache_pass unix:%%DIR%%/h.sock;
         symcache_hold_timeout 2s;
         symcache_read_timeout 1h;
+        send_timeout 1s;
         error_page 404 =200 /index.html;
     }
     location ^~ /alone/ { symcache %%DIR%%/alone; }
@@ -98,6 +99,20 @@ is h($r, 'ETag'), $etag, 'with the same ETag';
 $t->wait_until('the helper is told', sub { $s->requests == 1 });
 $t->get($uri) for 1 .. 3;
 is scalar($s->requests), 1, 'once';
+
+# the log says what the request is doing, not what its notification did
+
+my $slow = $t->put('3.1.0', 'x' x 8_000_000, root => 'used',
+                   key => "slow.pdb/${Test::ModuleCase::guid}1A");
+utime time - 4000, time - 4000, $slow;
+my $idle = $t->open_http($t->nginx_socket, 'GET',
+    $t->uri('3.1.0', location => '/used', pdb => 'slow.pdb'));
+$t->wait_until('a client that reads nothing', sub {
+    $t->error_log =~ /client timed out/ });
+is scalar($s->requests), 2, 'the helper is told of its file';
+like $t->error_log, qr/client timed out .* while sending response to client/,
+    'it is not said to wait for the helper';
+close $idle;
 
 # --- an upgrade does not delay its client, nor the next on the connection
 
