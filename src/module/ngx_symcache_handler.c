@@ -11,6 +11,7 @@
 #include "ngx_symcache_zone.h"
 
 
+static ngx_uint_t ngx_symcache_handler_body(ngx_http_request_t *r);
 static ngx_int_t ngx_symcache_handler_root(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_handler_known(ngx_symcache_ctx_t *ctx,
@@ -29,9 +30,12 @@ ngx_symcache_handler(ngx_http_request_t *r)
 {
     size_t                    len;
     ngx_int_t                 rc;
+    ngx_uint_t                body;
     const char               *text;
     ngx_symcache_ctx_t       *ctx;
     ngx_symcache_loc_conf_t  *conf;
+
+    body = ngx_symcache_handler_body(r);
 
     if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
 
@@ -76,12 +80,32 @@ ngx_symcache_handler(ngx_http_request_t *r)
         return ngx_symcache_answer_bad(ctx, rc, text);
     }
 
+    if (body && conf->accel) {
+        return ngx_symcache_answer_bad(ctx, NGX_HTTP_BAD_REQUEST,
+                                       "A request for a file has no body\n");
+    }
+
     if (ngx_symcache_handler_root(ctx) != NGX_OK) {
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
     }
 
     return ctx->conf->symbols ? ngx_symcache_symbols_decide(ctx)
                               : ngx_symcache_handler_decide(ctx);
+}
+
+
+/*
+ * Whether a body is discarded.  A location with proxy_pass would pass on the
+ * length of what is still to come, but not the body: on a connection that is
+ * kept, the server would take the next request for it.
+ */
+
+static ngx_uint_t
+ngx_symcache_handler_body(ngx_http_request_t *r)
+{
+    return r == r->main
+           && r->request_body == NULL
+           && (r->headers_in.content_length_n > 0 || r->headers_in.chunked);
 }
 
 

@@ -172,6 +172,22 @@ is h($r, 'X-Sent-By'), 'back', 'told meanwhile: the header of the sender';
 is $r->{body}, 'behind', 'and its body';
 $back->stop;
 
+# --- a body does not go with a request that is passed on, so no length of it
+# may go either: the server would take the next request for the body
+
+for my $body (['Content-Length: 5', 'hello'],
+              ['Transfer-Encoding: chunked', "5\r\nhello\r\n0\r\n\r\n"]) {
+    my ($header, $bytes) = @$body;
+    my $c = $t->open_http($t->nginx_socket, 'GET', uri('away'), $header,
+                          'Connection: keep-alive');
+    $r = $t->read_response($c);
+    is $r->{status}, 400, "$header: 400";
+    is $r->{body}, "A request for a file has no body\n", "$header: why";
+    syswrite $c, $bytes . Test::Symcache::request_text('GET', uri('away'),
+                                                       'Content-Length: 0');
+    is $t->read_response($c)->{status}, 200, "$header: the next request";
+}
+
 # --- nginx -t
 
 for (
