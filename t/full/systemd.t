@@ -281,4 +281,10 @@ nginx -t
 systemctl restart nginx
 SH
 
+# --- what they leave behind
+
+unlike ok_sh('the journal', 'journalctl -b -o cat --no-pager'),
+    qr/code=(?:killed|dumped)|exited on signal|\[(?:alert|emerg)\]/,
+    'no process has died, and there is no alert';
+
 done_testing;
