@@ -183,7 +183,7 @@ SKIP: {
     system("cd '$dir/build' && cc -g -Wl,--build-id=0x" . 'ab' x 20
         . " -o ring main.c") == 0 or die;
     $ctl->is($ctl->run('sort', '--with-sources', '-o', "$dir/sources", "$dir/build/ring"),
-        0, qr/\tring|ring\t/, qr/ring: 2 of 2 source files.*1 bundles of sources made/s,
+        0, qr/\tring|ring\t/, qr/ring: 2 of 2 source files.*1 bundle of sources made/s,
         'with sources');
     my $bundle = slurp("$dir/sources/ab/" . 'ab' x 19 . '/sourcebundle');
     is substr($bundle, 0, 4), 'SYSB', 'one is made';

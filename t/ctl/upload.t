@@ -369,7 +369,7 @@ $t->write_file("share/000Admin/000000000$_",
     qq("t$_.pdb\\$key","c:\\build\\t$_.pdb"\r\n"no key","x"\r\n)) for 1 .. 3;
 my $w = $ctl->run('watch', @on, '--once', '--after', 1, "$dir/share");
 is $w->{code}, 0, 'watch' or diag $w->{err};
-is $w->{out}, "t2.pdb $key: 1 entries forgotten\n", 'what was forgotten';
+is $w->{out}, "t2.pdb $key: 1 entry forgotten\n", 'what was forgotten';
 is_deeply [map { -e $_ ? 1 : 0 } @absent], [1, 0, 1],
     'behind the number, up to lastid.txt';
 is $ctl->run('watch', @on, '--once', "$dir/share")->{out}, '', 'nothing new';

@@ -80,14 +80,14 @@ TimeDateStamp,  ImageSize, OrigFileName, CodeView Record
 "[RSDS] PdbSig: {$dashed}; Age: 1; Pdb: crash.pdb"
 XPERF
 $r = $ctl->run_with($xperf, 'warm', @socket);
-$ctl->is($r, 0, qr/^1 modules: 1 cached, 0 missing, 0 failed$/, undef,
+$ctl->is($r, 0, qr/^1 module: 1 cached, 0 missing, 0 failed$/, undef,
     'what xperf prints');
 $t->write_file('powershell.txt',
     "\xff\xfe" . Encode::encode('UTF-16LE', $xperf =~ s/\n/\r\n/gr));
 $r = $ctl->run('warm', @socket, $t->path('powershell.txt'));
-$ctl->is($r, 0, qr/^1 modules: 1 cached/, undef, 'redirected by PowerShell');
+$ctl->is($r, 0, qr/^1 module: 1 cached/, undef, 'redirected by PowerShell');
 $r = $ctl->run_with("\xef\xbb\xbfcrash.pdb,$guid,1\r\n", 'warm', @socket, '-');
-$ctl->is($r, 0, qr/^1 modules: 1 cached/, undef, 'UTF-8 with a mark, CRLF');
+$ctl->is($r, 0, qr/^1 module: 1 cached/, undef, 'UTF-8 with a mark, CRLF');
 $r = $ctl->run_with("\xff\xfe" . Encode::encode('UTF-16LE',
     "gr\x{fc}\x{20ac}\x{1f600}.pdb,$guid,1"), 'warm', @socket);
 like $r->{out}, qr/^  gr\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80\.pdb $id$/m,
@@ -98,7 +98,7 @@ like $r->{out}, qr/^  gr\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80\.pdb $id$/m,
 $r = $ctl->run_with("a\e[2Jb\ncrash.pdb,$guid,1\nx.pdb,12,1\n"
     . "x.pdb,$guid,z\na/b,$guid,1\n" . 'x' x 5000 . "\n"
     . "[RSDS] PdbSig: {$dashed}; Age: 1\n", 'warm', @socket);
-$ctl->is($r, 1, qr/^1 modules: 1 cached.*\n\n6 lines or files name no module$/,
+$ctl->is($r, 1, qr/^1 module: 1 cached.*\n\n6 lines or files name no module$/,
     qr{standard\ input:1:\ not\ pdb,guid,age:\ a\\x1b\[2Jb;\ left\ out\n
        .*:3:\ .*x\.pdb,12,1;\ left\ out\n .*:4:\ .*\n .*:5:\ .*\n
        .*:6:\ a\ line\ that\ is\ too\ long:\ x{60}\.\.\.;\ left\ out\n
@@ -138,7 +138,7 @@ SKIP: {
     $t->write_file('list', "crash.pdb,$guid,1\n");
     my $screen = $ctl->on_terminal('warm', @socket, $t->path('list'));
     like $screen, qr/\[#{30}\] 100 % 1 cached, 0 missing/, 'a bar';
-    like $screen, qr/\r\e\[K1 modules: 1 cached/, 'and the summary instead';
+    like $screen, qr/\r\e\[K1 module: 1 cached/, 'and the summary instead';
 }
 
 # --- a helper that says later, and one that goes away
@@ -239,7 +239,7 @@ ok $t->read_file("$config->{stores}{default}{root}/weave.pdb/${weave}1/"
     'is made';
 for my $file ('weave.pdb', 'weave.dll') {
     $ctl->is($ctl->run('warm', '--kind=ppdbcache', @socket, $t->data("ppdb/$file")), 0,
-        qr/^1 modules: 1 cached,/, undef, "of $file");
+        qr/^1 module: 1 cached,/, undef, "of $file");
     $ctl->is($ctl->run('warm', @socket, $t->data("ppdb/$file")), 1, qr/^0 modules:/,
         qr/^symcachectl warm: \S+: (?:is|belongs to) a portable PDB of \.NET; left out$/,
         "no SymCache of $file");

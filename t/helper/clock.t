@@ -116,7 +116,7 @@ utime time + 300 * $day, time + 300 * $day, $files[0];
 another_pass();
 cmp_ok abs(time - (stat $files[0])[9]), '<', 600,
     'a use in the future counts as one of now';
-is said('1 files were used in the future'), 1, 'which is said, once';
+is said('1 file was used in the future'), 1, 'which is said, once';
 
 # notes that are none are no harm
 

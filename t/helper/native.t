@@ -263,7 +263,7 @@ $t->write_file($elf, fixture('elf/stripped.so'));
 my @command = ($t->program('symcachectl'), 'warm', '--store', 'warm',
     '--socket', 'unix:' . $t->helper_socket, $t->path($elf));
 open my $out, '-|', @command or die "symcachectl: $!";
-is join('', <$out>), "1 modules: 1 cached, 0 missing, 0 failed\n", 'warm';
+is join('', <$out>), "1 module: 1 cached, 0 missing, 0 failed\n", 'warm';
 close $out;
 is $t->sha256($t->read_file("roots/warm/$elf/$elf_id/$elf-v9.0.0.symcache")
     // ''), digest_of('elf/gcc-5.so'), '... made it of its debug file';

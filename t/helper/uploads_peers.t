@@ -215,7 +215,7 @@ $r = $u->put("$path?force=1", other(3));
 is $r->{status}, 201, 'one machine is away: replaced' or diag $r->{raw};
 is $r->{json}{untold}, $peers->[1], 'the answer says who does not know';
 $m1->wait_until('so does the log', sub {
-    $m1->helper_log =~ /uploads: \Q$peers->[1]\E is not told of 1 files: connect: \w/ });
+    $m1->helper_log =~ /uploads: \Q$peers->[1]\E is not told of 1 file: connect: \w/ });
 utime 0, 0, $m1->path("uploads/$path"), $object or die;
 is $u->put($path, other(3))->{json}{untold}, $peers->[1],
     'and so when an old file is sent again';

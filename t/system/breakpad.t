@@ -166,7 +166,7 @@ my ($guid, $age) = $clang_so =~ /^(.{32})(.+)$/;
 my $ctl = $t->program('symcachectl') . ' %s --socket ' . $t->helper_socket;
 my $list = $t->write_file('list', "libshapes.so,$guid,$age\n");
 my $said = sprintf $ctl, 'warm';
-like scalar qx($said $list 2>&1), qr/^1 modules: 1 cached/,
+like scalar qx($said $list 2>&1), qr/^1 module: 1 cached/,
     'symcachectl warm';
 $said = sprintf $ctl, 'why';
 like scalar qx($said libshapes.so $guid $age 2>&1), qr/encoded/,

@@ -288,9 +288,10 @@ static int finish_sort(struct sort *sort)
     }
     bar_clear(&sort->bar);
     fprintf(stderr,
-            "symcachectl " NAME ": %zu files read, %zu sorted, %zu bundles of "
-            "sources made, %zu left out",
-            sort->looked, sort->written, sort->bundles, sort->refused);
+            "symcachectl " NAME ": %zu file%s read, %zu sorted, %zu bundle%s "
+            "of sources made, %zu left out",
+            sort->looked, sort->looked == 1 ? "" : "s", sort->written,
+            sort->bundles, sort->bundles == 1 ? "" : "s", sort->refused);
     if (sort->doubles > 0) {
         fprintf(stderr, ", %zu there already", sort->doubles);
     }

@@ -139,8 +139,8 @@ static void warm_print_modules(const struct warm *warm,
 
 static void warm_print_summary(const struct warm *warm)
 {
-    printf("%zu modules: %zu cached, %zu missing, %zu failed",
-           warm->modules.count,
+    printf("%zu module%s: %zu cached, %zu missing, %zu failed",
+           warm->modules.count, warm->modules.count == 1 ? "" : "s",
            warm_modules_count(&warm->modules, MODULE_CACHED),
            warm_modules_count(&warm->modules, MODULE_MISSING),
            warm_modules_count(&warm->modules, MODULE_FAILED));

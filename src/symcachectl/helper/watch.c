@@ -72,7 +72,9 @@ static bool watch_read_line(char *line, char **name, char **id)
 
 static void watch_print_forgotten(const cJSON *answer)
 {
-    printf(": %.0f entries forgotten\n", printable_number(answer, "forgotten"));
+    double n = printable_number(answer, "forgotten");
+
+    printf(": %.0f %s forgotten\n", n, n == 1 ? "entry" : "entries");
 }
 
 static int forget_key(const struct watch *watch, const char *name,

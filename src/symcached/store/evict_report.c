@@ -227,9 +227,9 @@ static void say_clock(const cJSON *tree)
     }
     if (future > 0) {
         log_warn(0,
-                 "clean: store \"%s\": by the clock %.0f files were used in "
-                 "the future: that counts as now",
-                 store, future);
+                 "clean: store \"%s\": by the clock %.0f file%s used in the "
+                 "future: that counts as now",
+                 store, future, future == 1 ? " was" : "s were");
     }
 }
 
@@ -256,7 +256,9 @@ void evict_report_take(const struct config *config, const cJSON *report)
                  evict_report_number(report, "failed"));
 
     if (evict_report_number(report, "failed") > 0) {
-        log_warn(0, "clean: %.0f files or folders cannot be removed or read",
+        log_warn(0,
+                 "clean: files or folders that cannot be removed or read: "
+                 "%.0f",
                  evict_report_number(report, "failed"));
     }
     if (files > 0) {

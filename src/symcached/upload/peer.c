@@ -94,8 +94,8 @@ static void peer_fail_message(struct peer *peer, const char *why)
     struct message *message;
 
     if (!peer->fails) {
-        log_warn(0, "uploads: %s is not told of %zu files: %s; it is tried "
-                 "again", peer->address, peer->n, why);
+        log_warn(0, "uploads: %s is not told of %zu file%s: %s; it is tried "
+                 "again", peer->address, peer->n, peer->n == 1 ? "" : "s", why);
     }
     peer->fails = true;
     TAILQ_FOREACH(message, &peer->messages, entry)

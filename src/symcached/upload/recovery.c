@@ -195,10 +195,10 @@ static bool take_one(struct recoveries *recoveries, const char *root,
         recovery_free(recovery);
         return false;
     }
-    log_info(0, "uploads: %s %zu files was broken off; what was known of "
-             "them is dropped",
+    log_info(0, "uploads: %s %zu file%s was broken off; what was known of "
+             "that is dropped",
              recovery->files->removes ? "removing" : "storing",
-             recovery->files->nfiles);
+             recovery->files->nfiles, recovery->files->nfiles == 1 ? "" : "s");
     look_at_files(recovery);
     return compare_digests(recovery);
 }
