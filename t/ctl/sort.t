@@ -201,6 +201,12 @@ put('bad/crash.pdb', slurp("$data/pdb/crash.pdb"));
 $ctl->is($ctl->run('sort', '-o', "$dir/some", "$dir/bad"), 1, qr/^32.*crash\.pdb\t/,
     qr/crash\.sym: is a Breakpad.*cut\.pdb: .*plain\.wasm: has no id.*4 files read, 1 sorted, .* 3 left out/s,
     'the rest is sorted');
+put('empty/app.pdb', '');
+put('empty/app.txt', '');
+put('empty/crash.pdb', slurp("$data/pdb/crash.pdb"));
+$ctl->is($ctl->run('sort', '-o', "$dir/empties", "$dir/empty"), 1, qr/crash\.pdb/,
+    qr{\Asymcachectl sort: \S+/app\.pdb: is damaged: it is empty; left out\n.*3 files read, 1 sorted, .* 1 left out$}s,
+    'a debug file without bytes is an error');
 put('split/app.dwo', fixture('split/clang++-5.dwo'));
 put("split/$_.pdb", slurp("$data/pdb/crash.pdb")) for 1 .. 3;
 $ctl->is($ctl->run('sort', '-o', "$dir/splits", "$dir/split"), 0, qr/1\.pdb/,

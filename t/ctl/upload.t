@@ -103,6 +103,13 @@ is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 2 left out\n",
 like $r->{err}, qr{/cut/crash\.pdb: left out: is truncated: }, 'and named';
 unlike $r->{err}, qr/no symbols/, 'what is none is not';
 
+make_path("$dir/empty");
+$t->write_file("empty/$_", '') for 'App.PDB', '__init__.py', 'pdb';
+$r = $ctl->run(@upload, "$dir/empty");
+is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 3 left out\n", 'files without bytes';
+is $r->{err}, "symcachectl upload: $dir/empty/App.PDB: left out: is damaged: it is empty\n",
+    '... are named if their name is that of a debug file';
+
 make_path("$dir/cut2");
 $t->write_file('cut2/basic32.dll', substr $t->read_file($t->data('pdb/basic32.dll')), 0, -600);
 $t->write_file('cut2/fat', substr $t->read_file($t->data('convert/macho/fat.dwarf')), 0, 5000);

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "debuginfo/msfz/msfz.h"
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
@@ -291,6 +293,25 @@ static bool examine_is_unified(struct unified_path *path)
            path->type < UNIFIED_TYPES;
 }
 
+#define EXAMINE_EMPTIED "is damaged: it is empty"
+
+/* Is it without bytes, although its name is that of a file with symbols?  Links
+ * of a build that failed, and full disks, leave such. */
+static bool examine_is_emptied(const struct stat *st, const char *name)
+{
+    static const char *const ends[] = {".pdb", ".dll",   ".exe", ".sys",
+                                       ".so",  ".dylib", ".dwp", ".debug",
+                                       ".wasm"};
+    const char *end = strrchr(name, '.');
+    size_t i = 0;
+
+    while (end != NULL && i < COUNT(ends) && strcasecmp(end, ends[i]) != 0) {
+        i++;
+    }
+    return S_ISREG(st->st_mode) && st->st_size == 0 && end != NULL &&
+           i < COUNT(ends);
+}
+
 int examine_unified(int fd, const char *name, struct unified_path *path,
                     char *error, size_t size)
 {
@@ -304,7 +325,8 @@ int examine_unified(int fd, const char *name, struct unified_path *path,
     struct stat st;
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
-        return 0;
+        snprintf(error, size, EXAMINE_EMPTIED);
+        return examine_is_emptied(&st, name) ? -1 : 0;
     }
     snprintf(result.name, sizeof(result.name), "%s", name);
     examination.size = (size_t)st.st_size;
@@ -362,7 +384,10 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
 
     snprintf(result.name, sizeof(result.name), "%s", name);
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
-        snprintf(error, size, "is empty, or no regular file");
+        snprintf(error, size, "%s",
+                 examine_is_emptied(&st, name)
+                     ? EXAMINE_EMPTIED
+                     : "is empty, or no regular file");
         return 1;
     }
     examination.size = (size_t)st.st_size;
