@@ -95,7 +95,7 @@ static int operands_from_file(const char *command, const char *path,
 {
     char error[MODULE_FILE_ERROR] = "belongs to no module";
     enum module_file found = MODULE_FILE_OTHER;
-    struct stat st;
+    struct stat st = {0};
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0 && strchr(path, '/') != NULL) {
@@ -106,7 +106,11 @@ static int operands_from_file(const char *command, const char *path,
     }
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         fd_close(fd);
-        return 0;
+        if (!S_ISDIR(st.st_mode)) {
+            return 0;
+        }
+        command_usage(command, "is a folder, and not PDB/GUIDAGE", path);
+        return -1;
     }
     found = module_file_read(path, fd, identity, error);
     if (found == MODULE_FILE_OTHER && st.st_size == 0) {

@@ -174,6 +174,9 @@ for (["MSCF\0\0\0\0", 'a.pd_'], ["\x1f\x8b\x08\0\0\0\0\0", 'a.pdb.gz']) {
 }
 $ctl->is($ctl->run('why', @socket, $t->path('none/app.exe')), 2, undef,
     qr{no such file, and not PDB/GUIDAGE: .*/none/app\.exe}, 'why: no such file');
+$ctl->is($ctl->run($_, $t->path('.')), 2, undef,
+    qr{^symcachectl $_: is a folder, and not PDB/GUIDAGE: \Q${\$t->path(q(.))}\E$}m, "$_: a folder")
+    for 'why', 'forget';
 for (["/symcache/v9.0.0/crash.pdb/$guid/1"], ["crash.pdb/$guid/1"], ['C:\\build\\crash.pdb', $id],
      ['C:\\build\\crash.pdb', $guid, 1], ['/build/crash.pdb', $id]) {
     $ctl->is($ctl->run('why', @socket, @$_), 0, qr/^crash\.pdb $id, /i, undef, "why: @$_");
