@@ -98,7 +98,7 @@ static int operands_from_file(const char *command, const char *path,
     struct stat st = {0};
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-    if (fd < 0 && strchr(path, '/') != NULL) {
+    if (fd < 0 && (errno == EACCES || strchr(path, '/') != NULL)) {
         command_usage(command, errno == ENOENT || errno == ENOTDIR
                                    ? "no such file, and not PDB/GUIDAGE"
                                    : strerror(errno), path);

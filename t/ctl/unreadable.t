@@ -42,6 +42,27 @@ $ctl->is(closed($_, @retrace), 3, undef, qr/\A@{[denied($_)]}$none\z/, "retrace:
 $ctl->is(closed('maps/b', @retrace), 0, qr/^org\.Main: boom\n/, undef,
     'retrace: another folder is closed');
 
+# --- files
+
+mkdir $t->path('folder');
+for (['why', 2, "symcachectl why: Permission denied: \Q${\$t->path('file')}\E\n.*"],
+     ['verify', 3], ['symbolicate', 3], ['minidump', 3], ['retrace', 3]) {
+    my ($command, $code, $said) = @$_;
+    $said //= denied('file');
+    $t->write_file('file', '');
+    $ctl->is(closed('file', $command, $t->path('file')), $code, undef, qr/\A$said\z/s,
+        "$command: a closed file");
+}
+{
+    local $ctl->{wrapper} = ['sh', '-c', "cd '@{[$t->dir]}' && exec \"\$@\"", 'sh', @{ $ctl->{wrapper} // [] }];
+    $ctl->is(closed('file', 'why', 'file'), 2, undef, qr/^symcachectl why: Permission denied: file\n/,
+        'why: one in this folder');
+}
+$ctl->is($ctl->run('retrace', $t->path('maps/a/mapping'), $t->path('folder')), 3, undef,
+    qr/folder: Is a directory\n\z/, 'retrace: a folder as a trace');
+$ctl->is($ctl->run('symbolicate', '--images', $t->path('none'), $t->path('trace')), 3, undef,
+    qr/\Asymcachectl: \S+none: No such file or directory\n\z/, '--images: no such folder');
+
 # --- symbolicate --maps
 
 for ('', '.map') {

@@ -181,6 +181,7 @@ static int retrace_read_trace(const char *file, struct memory_output *bytes)
     FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
     char piece[65536], *converted;
     size_t n;
+    int error;
 
     if (f == NULL) {
         return command_fail(COMMAND_IO, file, strerror(errno));
@@ -191,7 +192,7 @@ static int retrace_read_trace(const char *file, struct memory_output *bytes)
             return command_fail(COMMAND_IO, file, "is too large");
         }
     }
-    n = (size_t)ferror(f);
+    error = ferror(f) ? errno : 0;
     if (f != stdin) {
         fclose(f);
     }
@@ -200,8 +201,8 @@ static int retrace_read_trace(const char *file, struct memory_output *bytes)
         free(bytes->data);
         bytes->data = (uint8_t *)converted;
     }
-    return n != 0 ? command_fail(COMMAND_IO, file, "cannot be read")
-                  : COMMAND_OK;
+    return error != 0 ? command_fail(COMMAND_IO, file, strerror(error))
+                      : COMMAND_OK;
 }
 
 /* Opens a ProguardCache, or makes one of a mapping. */

@@ -500,10 +500,15 @@ static int symbolicate_show_addresses(struct settings *settings,
     return code;
 }
 
-static int symbolicate_check_maps(const char *maps, bool asks_server)
+static int symbolicate_check_folders(const struct symbolicate_hints *hints,
+                                     bool asks_server)
 {
+    const char *maps = hints->scripts.maps;
     int folder;
 
+    if (hints->images != NULL && access(hints->images, F_OK) != 0) {
+        return command_fail(COMMAND_IO, hints->images, strerror(errno));
+    }
     if (maps == NULL) {
         return COMMAND_OK;
     }
@@ -563,8 +568,8 @@ int symbolicate_command(int argc, char **argv)
         return symbolicate_usage("--debug-id is [NAME=]ID, with commas between",
                                  hints.scripts.debug_id);
     }
-    code = symbolicate_check_maps(hints.scripts.maps,
-                                  url != NULL || settings.socket != NULL);
+    code = symbolicate_check_folders(&hints,
+                                     url != NULL || settings.socket != NULL);
     if (code == COMMAND_OK) {
         code = symbolicate_choose_place(&settings, url, symbols);
     }
