@@ -5,7 +5,6 @@
 
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

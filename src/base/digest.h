@@ -8,9 +8,7 @@
 #define BASE_DIGEST_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include "proto/digest.h"
 
 struct digest; /* of bytes that are added piece by piece */

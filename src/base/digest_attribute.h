@@ -10,6 +10,7 @@
 #ifndef BASE_DIGEST_ATTRIBUTE_H
 #define BASE_DIGEST_ATTRIBUTE_H
 
+#include <stdbool.h>
 #include "digest.h"
 
 /*

@@ -16,9 +16,6 @@
 #define CONFIG_PATH_MAX 1024
 #define CONFIG_NAME_MAX SYMCACHE_STORE_MAX
 
-struct config;
-struct source_type;
-
 struct config_reader {
     const struct json_file *json;
     const struct source_type *const *types; /* as for config_read() */

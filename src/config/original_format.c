@@ -2,7 +2,6 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "original_format.h"
-#include "config.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -20,8 +20,6 @@
 #include "source_type_keys.h"
 #include "transport.h"
 
-struct tier_config;
-
 struct source_config {
     char *name;
     char *group; /* the symbol path that it is a part of; or NULL */

@@ -14,8 +14,6 @@
 
 struct config;
 struct source_config;
-struct tier_config;
-struct transcoder_config;
 
 struct store_config {
     char *name;

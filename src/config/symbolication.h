@@ -13,8 +13,6 @@
 #include "field.h"
 #include "tenants.h"
 
-struct store_config;
-
 /* The answer of Mozilla's protocol for a module if an upstream failed. */
 enum mozilla_on_failure {
     MOZILLA_ON_FAILURE_FALSE, /* no symbols, as if no source had it */

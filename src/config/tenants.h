@@ -12,8 +12,6 @@
 
 #include "field.h"
 
-struct tier_config;
-
 /*
  * Stores of sources that clients bring: for each scope and the private sources
  * of a list, and for each public source.

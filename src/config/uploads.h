@@ -16,7 +16,6 @@
 
 struct source_config;
 struct store_config;
-struct tier_config;
 
 /* A client that may upload. */
 struct upload_token {

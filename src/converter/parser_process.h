@@ -7,8 +7,6 @@
 #ifndef CONVERTER_PARSER_PROCESS_H
 #define CONVERTER_PARSER_PROCESS_H
 
-#include <signal.h>
-
 #include "conversion.h"
 
 struct parser_process_job {

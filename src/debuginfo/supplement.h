@@ -43,7 +43,6 @@ struct supplement_file {
     const uint8_t *data; /* or NULL */
     size_t size;
 };
-struct symc_transform;
 struct symc_writer;
 
 struct supplement {

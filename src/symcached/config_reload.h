@@ -10,7 +10,6 @@
 #include "config/config.h"
 
 struct event_base;
-struct task;
 
 /*
  * If config is NULL, error says why; otherwise the function that is called

@@ -32,7 +32,6 @@
 #define WORK_DOMAIN_MAX 256
 
 struct event_base;
-struct spool;
 struct work_pool;
 struct work;
 

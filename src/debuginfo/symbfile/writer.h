@@ -16,9 +16,6 @@
 #include "debuginfo/failure.h"
 #include "reader.h"
 
-struct symbfile_string;
-struct symbfile_writer_item;
-
 struct symbfile_writer {
     const struct symc_sink *sink;
     struct failure *failure;

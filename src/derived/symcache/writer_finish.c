@@ -4,9 +4,9 @@
  * The last step of writing.  Public symbols and gaps are merged into the
  * ranges where no function is, and then the file is written in one pass.
  */
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "format.h"
 #include "range_runs.h"
 #include "base/sort.h"

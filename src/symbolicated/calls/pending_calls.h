@@ -41,8 +41,6 @@ bool pending_call_end(struct pending_call *pending,
 struct pending_inbox *pending_inbox_new(struct event_base *base);
 void pending_inbox_free(struct pending_inbox *inbox); /* NULL is allowed */
 
-struct pending_answer;
-
 /* A poll of a call, of the thread of its inbox.  All zero before and after. */
 struct pending_poll {
     LIST_ENTRY(pending_poll) entry; /* of those that wait, or are to be told */

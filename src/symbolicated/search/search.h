@@ -14,8 +14,6 @@
 #include "symbolicated/settings.h"
 #include "usage_report.h"
 
-struct event_base;
-
 struct search;
 
 /* Who searches: one in each thread. */

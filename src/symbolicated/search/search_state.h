@@ -11,9 +11,6 @@
 #include "search.h"
 #include "tenant.h"
 
-struct search_disk_lookups;
-struct search_batch;
-
 /*
  * One module on its way:
  *

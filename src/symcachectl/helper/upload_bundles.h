@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include "symcachectl/settings.h"
 
-struct bundle_entry;
-
 /* The entries of all lists below a root, by bundle. */
 struct bundle_entries {
     struct bundle_entry *all;

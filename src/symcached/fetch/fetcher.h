@@ -16,10 +16,7 @@
 #include <stdbool.h>
 #include "config/config.h"
 
-struct event_base;
 struct fetcher;
-struct fetcher_pool;
-struct hosts;
 
 /* The transfer has ended, and was removed from the multi handle. */
 typedef void (*fetcher_done_fn)(void *arg, CURLcode code);

@@ -9,7 +9,6 @@
 #ifndef SYMCACHED_FETCH_RESUME_H
 #define SYMCACHED_FETCH_RESUME_H
 
-#include <curl/curl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "response.h"

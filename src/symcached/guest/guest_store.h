@@ -11,8 +11,6 @@
 #include "guest_config.h"
 #include "symcached/job/job.h"
 
-struct event_base;
-
 struct guest_store {
     struct config *config;
     struct sources *sources;

@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 struct event_base;
-struct task;
 struct unpack_request;
 
 struct local_pdb_result {

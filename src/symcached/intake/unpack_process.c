@@ -5,14 +5,12 @@
  */
 #include "intake.h"
 
-#include <event2/event.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "base/fd_close.h"
 
 #include "child/child.h"

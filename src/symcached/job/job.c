@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <event2/event.h>
 #include "base/event.h"
 #include "base/log.h"
 #include "decision.h"

@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include "job_state.h"
 
-struct prefetch;
-
 /* The job's lookup begins: if it takes long, the next source is asked. */
 void prefetch_watch(struct job *job);
 

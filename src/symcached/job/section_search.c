@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "base/fd_close.h"
 #include "scheduler_state.h"
 #include "symcached/space/space.h"

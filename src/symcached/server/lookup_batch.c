@@ -12,8 +12,6 @@
 #include "metrics/metrics.h"
 #include "proto/header.h"
 
-struct lookup_batch;
-
 struct item {
     struct lookup_batch *batch;
     struct waiter *waiter; /* NULL: is answered, or scheduler_ask() runs */

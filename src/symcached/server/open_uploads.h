@@ -13,7 +13,6 @@
 
 #include "upload_page.h"
 
-struct evhttp_request;
 
 #define OPEN_UPLOAD_KEY 32 /* hex digits */
 

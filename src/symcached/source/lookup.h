@@ -19,8 +19,6 @@
 #include "proto/key.h"
 #include "proto/provenance.h"
 
-struct event_base;
-
 /* One place that was looked in; valid during the callback only. */
 struct lookup_attempt {
     const char *source; /* name in the configuration */

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/statvfs.h>
-#include <sys/types.h>
 #include "config/config.h"
 #include "space_request.h"
 

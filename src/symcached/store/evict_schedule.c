@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 #include <event2/event.h>
 #include "base/clock.h"
 #include "base/fd_close.h"

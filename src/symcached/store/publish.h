@@ -13,7 +13,6 @@
 #include "proto/version.h"
 
 struct event_base;
-struct task;
 
 /* result is that of the function, or -1 with errnum. */
 typedef void (*publish_done_fn)(void *arg, long long result, int errnum);

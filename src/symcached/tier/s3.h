@@ -8,8 +8,6 @@
 
 #include "call.h"
 
-struct s3_headers;
-
 struct tier_s3_request {
     const char *method;
     const char *query; /* behind the object's URL, "" or "?..." */

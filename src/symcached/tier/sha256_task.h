@@ -11,7 +11,6 @@
 #include "base/digest.h"
 
 struct event_base;
-struct task;
 
 #define CHECKSUM_FILES 2
 

@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include "base/clock.h"
 #include "base/fd_close.h"
 #include "base/log.h"

@@ -4,7 +4,6 @@
 #include "validate.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 #include "base/fd_close.h"
 
 #define VALIDATE_WAIT 300 /* seconds on the wall clock */

@@ -21,8 +21,6 @@
 #include "base/build_list.h"
 
 struct cJSON;
-struct symstore_path;
-struct upload;
 struct uploads;
 
 /* A SHA-1. */

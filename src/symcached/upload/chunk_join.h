@@ -10,6 +10,8 @@
 #include "assembly.h"
 #include "base/artifact_list.h"
 
+struct upload;
+
 /* Puts the chunks together, compares the SHA-1, and begins to unpack; or
  * refuses the upload. */
 void chunk_join_start(struct upload *upload);

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 struct event_base;
-struct task;
 
 /* Writes the name of a part of a file. */
 void parts_name(char *name, size_t size, const char *file, unsigned parts,

@@ -24,11 +24,6 @@
 
 #define PEER_SECONDS 3 /* and then it is not waited for any more */
 
-struct event;
-struct event_base;
-struct fetcher;
-struct message;
-struct send;
 struct peer_notification;
 
 /* Data shared by all peers. */

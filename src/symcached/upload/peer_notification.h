@@ -11,8 +11,6 @@
 #include <sys/queue.h>
 #include "peers.h"
 
-struct event;
-
 struct peer_notification {
     LIST_ENTRY(peer_notification) entry;
     struct peers *peers;

@@ -16,7 +16,6 @@
 struct event_base;
 struct peers;
 struct scheduler;
-struct peer_notification;
 
 #define PEERS_UNTOLD 512
 

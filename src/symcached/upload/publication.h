@@ -16,8 +16,6 @@
 #include "retention.h"
 
 struct event_base;
-struct intent;
-struct task;
 
 enum upload_fate {
     UPLOAD_NEW,

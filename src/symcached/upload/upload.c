@@ -18,7 +18,6 @@
 #include "upload_state.h"
 
 #include <errno.h>
-#include <event2/event.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -26,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <unistd.h>
 #include "base/async_unlink.h"
 #include "base/fd_close.h"
 #include "base/log.h"

@@ -26,7 +26,6 @@
 struct config;
 struct event_base;
 struct scheduler;
-struct assemblies;
 struct uploads;
 
 /* Parts that a symbfile may be sent in. */

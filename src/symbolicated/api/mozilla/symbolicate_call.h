@@ -56,8 +56,6 @@ struct mozilla_job {
     uint32_t stacks;
 };
 
-struct mozilla_memory;
-
 struct mozilla_call {
     struct api_call base;
     const struct symbolication_config *config;
