@@ -3,8 +3,7 @@
  *
  * What fuzz targets for call frame information have in common.
  */
-#ifndef FUZZ_CFI_H
-#define FUZZ_CFI_H
+#pragma once
 
 #include "debuginfo/cfi.h"
 
@@ -17,5 +16,3 @@ void cfi_check(cfi_read *read, const uint8_t *data, size_t size);
 
 /* Looks each address of a CfiCache up, and computes what it says. */
 void cfi_use(const struct cficache_reader *reader);
-
-#endif

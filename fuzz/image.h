@@ -5,8 +5,7 @@
  * image that is otherwise sound, or all of them, so that a mutation lands
  * in a record and not in a block number or a length that guards it.
  */
-#ifndef IMAGE_H
-#define IMAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void image_convert(const struct image *image);
  * 16 bits. */
 void image_convert_part(enum image_part part, const uint8_t *data,
                         size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Addresses that a server on the Internet must not make us connect to.
  */
-#ifndef BASE_ADDRESS_H
-#define BASE_ADDRESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ struct sockaddr;
  * inside IPv6.  An address of any other family is reserved, too.
  */
 bool address_reserved(const struct sockaddr *address);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Memory whose pieces do not move, and are all freed together.
  */
-#ifndef BASE_ARENA_H
-#define BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void *arena_take(struct arena *arena, size_t size);
 /* Frees all pieces, but keeps one chunk for the next ones. */
 void arena_reset(struct arena *arena);
 void arena_free(struct arena *arena);
-
-#endif

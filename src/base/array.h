@@ -7,8 +7,7 @@
  * therefore made large in one step: pages that have not been touched cost
  * nothing.
  */
-#ifndef BASE_ARRAY_H
-#define BASE_ARRAY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ static inline int array_zeroed(void *data, size_t *room, size_t count,
     memset(*array, 0, count * item);
     return 0;
 }
-
-#endif

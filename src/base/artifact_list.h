@@ -5,8 +5,7 @@
  * id, or those of a release.  Lists are folders of the index of uploads, and
  * files that are asked for by SYMCACHE_HINT_ARTIFACTS.
  */
-#ifndef BASE_ARTIFACT_LIST_H
-#define BASE_ARTIFACT_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void artifact_list_of_release(char name[ARTIFACT_LIST_SIZE],
 /* Sets the key of a list: the key of a file at a URL, whose id is the SHA-256
  * of the list's name. */
 void artifact_list_key(symcache_key_t *key, const char *name);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * There is one queue for the whole process.
  */
-#ifndef BASE_ASYNC_UNLINK_H
-#define BASE_ASYNC_UNLINK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ bool async_unlink_works(void);
 
 /* Waits until all that was added is removed; for use after the loop's end. */
 void async_unlink_settle(void);
-
-#endif

@@ -6,8 +6,7 @@
  * whether it closes or opens again.  The caller passes the time, in
  * milliseconds.
  */
-#ifndef BASE_BREAKER_H
-#define BASE_BREAKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ enum breaker_state breaker_report(const struct breaker *breaker, uint64_t now);
 
 /* Returns the milliseconds until the pause is over, or 0 if there is none. */
 uint64_t breaker_left(const struct breaker *breaker, uint64_t now);
-
-#endif

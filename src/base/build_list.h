@@ -13,8 +13,7 @@
  * A file that was uploaded with labels only, and never without, has the
  * attribute SYMCACHE_UPLOAD_LABELLED: it may be removed with its builds.
  */
-#ifndef BASE_BUILD_LIST_H
-#define BASE_BUILD_LIST_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -89,5 +88,3 @@ struct build_pattern {
 
 bool build_pattern_matches(const struct build_pattern *pattern,
                            const struct build_labels *labels);
-
-#endif

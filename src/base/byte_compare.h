@@ -4,8 +4,7 @@
  * The order of texts by their bytes, in which a text is behind its own
  * beginnings.
  */
-#ifndef BASE_BYTE_COMPARE_H
-#define BASE_BYTE_COMPARE_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -20,5 +19,3 @@ static inline int byte_compare(const void *a, size_t a_size, const void *b,
 
     return order != 0 ? order : (a_size > b_size) - (a_size < b_size);
 }
-
-#endif

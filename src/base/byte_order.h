@@ -3,8 +3,7 @@
  *
  * Unaligned loads from files that may be of either byte order.
  */
-#ifndef BASE_BYTE_ORDER_H
-#define BASE_BYTE_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ static inline uint64_t byte_order_64(const uint8_t *p, bool is_big)
 {
     return is_big ? __builtin_bswap64(le64(p)) : le64(p);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A clock for intervals.  Unlike the time of day it is never set back.
  */
-#ifndef BASE_CLOCK_H
-#define BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ uint64_t clock_usec(void);
 
 /* Milliseconds since an earlier clock_ms(), at most UINT_MAX. */
 unsigned clock_since(uint64_t start);
-
-#endif

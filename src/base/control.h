@@ -3,8 +3,7 @@
  *
  * Control characters of ASCII, which separate lines and fields.
  */
-#ifndef BASE_CONTROL_H
-#define BASE_CONTROL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ static inline bool control_in(const char *text)
     }
     return *text != '\0';
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What symcached and symbolicated have in common before their loops run.
  */
-#ifndef BASE_DAEMON_START_H
-#define BASE_DAEMON_START_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ void daemon_ignore_signals(void);
 /* Has this process and its children write no core file: their memory has
  * credentials of sources, and crash reports of others. */
 void daemon_forbid_core(void);
-
-#endif

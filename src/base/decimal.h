@@ -4,8 +4,7 @@
  * Decimal numbers as text: printf() costs more than all else that is written,
  * and strtoull() takes blanks and signs.
  */
-#ifndef BASE_DECIMAL_H
-#define BASE_DECIMAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ static inline bool decimal_number(const char *p, size_t size, uint64_t *number)
     *number = n;
     return size > 0;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * SHA-256 digests of what a server sends.  The format of their texts is that
  * of proto/digest.h.
  */
-#ifndef BASE_DIGEST_H
-#define BASE_DIGEST_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1]);
 void digest_hex(struct digest *digest, char text[DIGEST_HEX + 1]);
 
 void digest_free(struct digest *digest);
-
-#endif

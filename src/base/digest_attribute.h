@@ -7,8 +7,7 @@
  * To seal a digest means to store the mtime and ctime of its file with it.
  * It is believed as long as they show that the file was not changed since.
  */
-#ifndef BASE_DIGEST_ATTRIBUTE_H
-#define BASE_DIGEST_ATTRIBUTE_H
+#pragma once
 
 #include <stdbool.h>
 #include "digest.h"
@@ -47,5 +46,3 @@ bool digest_lacks_path(const char *path);
  * afterwards; a seal that was already broken is left as it is.
  */
 bool digest_unseal_path(const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Tells whether an errno means that there is no room on a disk.
  */
-#ifndef BASE_DISK_FULL_H
-#define BASE_DISK_FULL_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,5 +13,3 @@ static inline bool disk_is_full(int errnum)
 {
     return errnum == ENOSPC || errnum == EDQUOT;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * gzip files need only a plain rename(): after a crash they may be missing or
  * damaged, and are made again.
  */
-#ifndef BASE_DURABLE_H
-#define BASE_DURABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -30,5 +29,3 @@ int durable_sync_folders(const char *path, unsigned n);
  * folder failed.
  */
 int durable_close(FILE *f, const char *tmp, const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Durations as people write them: "90s", "1h30m", "7d".
  */
-#ifndef BASE_DURATION_H
-#define BASE_DURATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ bool duration_parse(const char *text, uint64_t *seconds);
 /* Parses Unix seconds, or a duration up to now.  Returns false for text that is
  * neither, and for a time in the future. */
 bool duration_parse_since(const char *text, time_t *since);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What libevent leaves to its callers.
  */
-#ifndef BASE_EVENT_H
-#define BASE_EVENT_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -15,5 +14,3 @@ static inline void event_drop(struct event *event)
         event_free(event);
     }
 }
-
-#endif

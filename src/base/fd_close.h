@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef BASE_FD_CLOSE_H
-#define BASE_FD_CLOSE_H
+#pragma once
 
 #include <errno.h>
 #include <unistd.h>
@@ -17,5 +16,3 @@ static inline void fd_close(int fd)
         errno = saved;
     }
 }
-
-#endif

@@ -9,11 +9,8 @@
  * then said to have ended.  Whoever does more than to read from a descriptor
  * that does not block asks here first.
  */
-#ifndef BASE_FD_READABLE_H
-#define BASE_FD_READABLE_H
+#pragma once
 
 #include <stdbool.h>
 
 bool fd_is_readable(int fd);
-
-#endif

@@ -6,8 +6,7 @@
  * one that is not in it; "**" and a slash, where a folder begins, are any
  * number of folders, also none.  Letters of ASCII match without case.
  */
-#ifndef BASE_GLOB_H
-#define BASE_GLOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool glob_is_valid(const char *pattern, size_t pattern_size);
  */
 bool glob_matches(const char *pattern, size_t pattern_size, const char *text,
                   size_t size, size_t *steps);
-
-#endif

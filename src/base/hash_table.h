@@ -14,8 +14,7 @@
  * src/derived/symcache has tables of its own, because a conversion spends most
  * of its time in them: their slots have four bytes, and they prefetch memory.
  */
-#ifndef BASE_HASH_TABLE_H
-#define BASE_HASH_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ static inline uintptr_t table_next(const struct table *table, uint64_t hash,
     } while (slot->value != 0 && slot->hash != hash);
     return slot->value;
 }
-
-#endif

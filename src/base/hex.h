@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef BASE_HEX_H
-#define BASE_HEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ static inline bool hex_number(const char *p, size_t size, uint64_t *number)
     *number = n;
     return all >= 0;
 }
-
-#endif

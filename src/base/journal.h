@@ -10,8 +10,7 @@
  * reads what the others have written; what is remembered of the file is only
  * how far it was read.  Nothing is synced, see durable.h.
  */
-#ifndef BASE_JOURNAL_H
-#define BASE_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,5 +63,3 @@ FILE *journal_rewrite_begin(const char *path);
 void journal_rewrite_put(FILE *f, const char *record);
 int journal_rewrite_end(const struct journal *journal, FILE *f,
                         const char *path);
-
-#endif

@@ -4,8 +4,7 @@
  * The id of what is made of a script and its source map, which is the hash of a
  * key (proto/key.h).
  */
-#ifndef BASE_JSCACHE_ID_H
-#define BASE_JSCACHE_ID_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@
  */
 void jscache_id(uint8_t id[JS_ID_SIZE], const uint8_t script[JS_ID_SIZE],
            const uint8_t *map);
-
-#endif

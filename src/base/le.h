@@ -4,8 +4,7 @@
  * Unaligned little-endian loads.  The compiler turns each into a single
  * instruction where the processor allows it.
  */
-#ifndef BASE_LE_H
-#define BASE_LE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ static inline void le_guid(uint8_t text[16], const uint8_t *p)
         text[i] = p[order[i]];
     }
 }
-
-#endif

@@ -9,8 +9,7 @@
  * A pipe that nobody reads, or a disk that hangs, does not block callers for
  * long.
  */
-#ifndef BASE_LOG_H
-#define BASE_LOG_H
+#pragma once
 
 #include <stddef.h>
 
@@ -65,5 +64,3 @@ void log_lines(const char *lines, size_t len);
 #define log_warn(...) log_write(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
-
-#endif

@@ -4,8 +4,7 @@
  * Lines of the log that clients can cause as often as they like are written
  * once a minute, with how many there would have been.
  */
-#ifndef BASE_LOG_PAUSE_H
-#define BASE_LOG_PAUSE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ struct log_pause {
 /* Counts a line.  Returns 0 if it is not to be written, or how many there were
  * since the last one that was, this one included. */
 unsigned log_pause_end(struct log_pause *pause);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * An output that stays in memory.
  */
-#ifndef BASE_MEMORY_OUTPUT_H
-#define BASE_MEMORY_OUTPUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct memory_output {
 /* Appends; a function for a sink whose context is the struct.  Returns 0, or
  * -1 when out of memory. */
 int memory_output_write(void *context, const void *data, size_t size);
-
-#endif

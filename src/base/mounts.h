@@ -5,8 +5,7 @@
  * ended, and no process ends before its threads: what may hang is for a
  * process of its own.
  */
-#ifndef BASE_MOUNTS_H
-#define BASE_MOUNTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ bool mounts_text_is_local(const char *text, const char *path);
 /* The same of this process's mounts as they are now.  Blocks on nothing; for
  * one thread. */
 bool mounts_is_local(const char *path);
-
-#endif

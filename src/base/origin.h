@@ -4,8 +4,7 @@
  * The origin of a URL is its scheme, host and port.  A directory has an
  * origin, too: "file://" and its path.
  */
-#ifndef BASE_ORIGIN_H
-#define BASE_ORIGIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool origin_reserved(const char *url);
  * credentials and may be logged.
  */
 void origin_place(char *buf, size_t size, const char *url);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Percent-encoding (RFC 3986).
  */
-#ifndef BASE_PERCENT_H
-#define BASE_PERCENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ size_t percent_decode(char *to, const char *text, size_t size);
 /* Is a part of a path "." or ".."?  Clients and servers take these out of a
  * URL, which then names another place, or has another signature. */
 bool percent_path_has_dots(const char *path, size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  * their names need not be a file.  A FIFO is not waited for, and what a link
  * leads to is not written to.
  */
-#ifndef BASE_PLAIN_FILE_H
-#define BASE_PLAIN_FILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ int plain_file_make(const char *path);
 
 /* The same, and nothing is left of what was in it. */
 FILE *plain_file_write(const char *path);
-
-#endif

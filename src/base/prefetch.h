@@ -5,8 +5,7 @@
  * the next one is, it cannot know that itself, and no more what is behind the
  * end of a page.
  */
-#ifndef BASE_PREFETCH_H
-#define BASE_PREFETCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static inline void prefetch(const void *p, size_t ahead)
 {
     __builtin_prefetch((const void *)((uintptr_t)p + ahead));
 }
-
-#endif

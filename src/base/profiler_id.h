@@ -4,8 +4,7 @@
  * Ids by which Elastic's profiler and OpenTelemetry's know an executable (their
  * "FileID"), of 16 bytes.
  */
-#ifndef BASE_PROFILER_ID_H
-#define BASE_PROFILER_ID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool profiler_id_of_fd(symcache_key_t *key, int fd, uint64_t size);
  */
 void profiler_id_of_kernel(symcache_key_t *key, const uint8_t *build_id,
                            size_t size, bool is_debug_file);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Finds the program of a transcoder.
  */
-#ifndef BASE_PROGRAM_PATH_H
-#define BASE_PROGRAM_PATH_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ bool beside_path(char path[PATH_MAX], const char *name);
 /* Is /proc there?  Without it the program's own path is not known. */
 #define NO_PROC "/proc is not mounted"
 bool has_proc(void);
-
-#endif

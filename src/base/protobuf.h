@@ -3,8 +3,7 @@
  *
  * Reads the fields of a message of Protocol Buffers, one after the other.
  */
-#ifndef BASE_PROTOBUF_H
-#define BASE_PROTOBUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool protobuf_next(struct protobuf *message, struct protobuf_field *field);
 
 /* Reads the next number of a packed field, likewise. */
 bool protobuf_number(struct protobuf *packed, uint64_t *number);
-
-#endif

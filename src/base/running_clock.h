@@ -13,8 +13,7 @@
  * two looks at most RUNNING_CLOCK_MOST_MS pass.  So a pause counts for as long,
  * however many there are, and a loop that is always late has limits, too.
  */
-#ifndef BASE_RUNNING_CLOCK_H
-#define BASE_RUNNING_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ uint64_t running_clock_ms(struct running_clock *clock);
  * the next look at it. */
 bool running_clock_wait(struct running_clock *clock, uint64_t due,
                         struct timeval *wait);
-
-#endif

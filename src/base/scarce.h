@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef BASE_SCARCE_H
-#define BASE_SCARCE_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,5 +12,3 @@ static inline bool is_scarce(int errnum)
 {
     return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Passwords and tokens as configurations name them: in the text itself, in the
  * environment or in a file.
  */
-#ifndef BASE_SECRET_H
-#define BASE_SECRET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool secret_is_token(const char *text);
 
 /* Wipes and frees a text.  NULL is allowed. */
 void secret_free(char *secret);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Without such a manager all of this does nothing.
  */
-#ifndef BASE_SERVICE_MANAGER_H
-#define BASE_SERVICE_MANAGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -55,5 +54,3 @@ int service_watch(struct event_base *base,
 
 /* Ends service_watch(), before the base is freed. */
 void service_end(void);
-
-#endif

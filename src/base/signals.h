@@ -7,8 +7,7 @@
  *
  * There is one such thread for the whole process.
  */
-#ifndef BASE_SIGNALS_H
-#define BASE_SIGNALS_H
+#pragma once
 
 struct event_base;
 
@@ -29,5 +28,3 @@ void signals_delay(void);
 int signals_start(struct event_base *base, signals_fn fn, void *arg);
 
 void signals_stop(void);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef BASE_SORT_H
-#define BASE_SORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ size_t sort_distinct(uint64_t *keys, size_t n);
 
 /* Sorts n words in ascending order; tmp must have room for n. */
 void sort_words(uint32_t *words, uint32_t *tmp, size_t n);
-
-#endif

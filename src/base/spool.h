@@ -7,8 +7,7 @@
  * and drop one costs as much as all else that is done with a small dump.
  * Bodies are counted, all together.  For all threads.
  */
-#ifndef BASE_SPOOL_H
-#define BASE_SPOOL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -69,5 +68,3 @@ int spool_seal(struct spool *spool);
 
 struct spool *spool_ref(struct spool *spool);
 void spool_unref(struct spool *spool); /* NULL is allowed */
-
-#endif

@@ -4,8 +4,7 @@
  * Finds out what lies at a path that may be on a network share which hangs.  A
  * separate process looks, and is abandoned if it does not answer.
  */
-#ifndef BASE_STAT_TIMEOUT_H
-#define BASE_STAT_TIMEOUT_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -19,5 +18,3 @@
  * if each process that looked was killed from outside.
  */
 int stat_with_timeout(const char *path, int how, mode_t *mode);
-
-#endif

@@ -4,8 +4,7 @@
  * The name of one key in one store, for tables and log lines: the store's name
  * and the key's text, such as <store>/<pdb>/<GUIDAGE>.
  */
-#ifndef BASE_STORE_KEY_H
-#define BASE_STORE_KEY_H
+#pragma once
 
 #include "proto/path.h"
 
@@ -13,5 +12,3 @@
 
 void store_key_print(char id[STORE_KEY_MAX], const char *store,
                      const symcache_key_t *key);
-
-#endif

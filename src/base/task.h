@@ -4,8 +4,7 @@
  * Runs a call that a disk may block for any time in a separate thread.  The
  * loop is told when the call has returned, or that it takes too long.
  */
-#ifndef BASE_TASK_H
-#define BASE_TASK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,5 +37,3 @@ void task_cancel(struct task *task);
 
 /* Cancels all tasks that are left when the loop of this thread has ended. */
 void task_cancel_all(void);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Threads for calls that would block the loop.
  */
-#ifndef BASE_THREAD_H
-#define BASE_THREAD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ int thread_start(void *(*run)(void *), void *arg);
  * memory.
  */
 void *thread_keep(void **kept, size_t size);
-
-#endif

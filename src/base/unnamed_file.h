@@ -3,8 +3,7 @@
  *
  * Files that go with the last descriptor of them.
  */
-#ifndef BASE_UNNAMED_FILE_H
-#define BASE_UNNAMED_FILE_H
+#pragma once
 
 /*
  * Makes a file without a name on the file system of a folder, to be read and
@@ -13,5 +12,3 @@
  * Returns a descriptor, or -1 with errno.
  */
 int unnamed_file_open(const char *folder);
-
-#endif

@@ -13,8 +13,7 @@
  *   1795235000 0123456789abcdef 86400\n      time, helper, for how long it ran
  *   1795000000 1795200000\n                  a gap; the oldest is first
  */
-#ifndef BASE_UPTIME_H
-#define BASE_UPTIME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ bool uptime_read(struct uptime *uptime, const char *root);
 
 /* Returns 0; or -1 with errno, and the former file stays. */
 int uptime_write(const struct uptime *uptime, const char *root);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The id of a file at a URL, which is the hash of a key (proto/key.h).
  */
-#ifndef BASE_URL_ID_H
-#define BASE_URL_ID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@
  */
 void url_id(uint8_t id[URL_ID_SIZE], const char *url, const char *since,
             bool is_scraped);
-
-#endif

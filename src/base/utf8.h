@@ -4,8 +4,7 @@
  * UTF-8: one decoder and encoder for everything but src/proto, which must not
  * depend on this room, and only checks that names are well-formed.
  */
-#ifndef BASE_UTF8_H
-#define BASE_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ void utf8_mend(char *text);
 
 /* Returns whether a text is ASCII without control characters, as most are. */
 bool utf8_is_printable(const char *text, size_t size);
-
-#endif

@@ -6,8 +6,7 @@
  * the lock of a process that was killed, so others can tell that its directory
  * is stale, and remove it.
  */
-#ifndef BASE_WORKDIR_H
-#define BASE_WORKDIR_H
+#pragma once
 
 /* root (1024) + "/.tmp/run-XXXXXX/" + number + a PDB name */
 #define WORKDIR_PATH_MAX 1400
@@ -47,5 +46,3 @@ int workdir_make_path(const char *path);
 
 /* Like "rm -rf" of one path.  Symbolic links are not followed. */
 void workdir_remove(const char *path);
-
-#endif

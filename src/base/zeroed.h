@@ -5,8 +5,7 @@
  * of glibc before 2.41 does not look at what the thread has freed before,
  * which malloc() does, and takes ten times as long.
  */
-#ifndef BASE_ZEROED_H
-#define BASE_ZEROED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -32,5 +31,3 @@ static inline void *zeroed_alloc(size_t count, size_t size)
     }
     return p;
 }
-
-#endif

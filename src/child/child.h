@@ -10,8 +10,7 @@
  *
  * This room knows nothing of what the process does.
  */
-#ifndef CHILD_H
-#define CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -132,5 +131,3 @@ int reaper_start(void);
  * it, and removes one that has ended. */
 void reaper_add(pid_t group);
 void reaper_drop(pid_t group);
-
-#endif

@@ -4,8 +4,7 @@
  * The settings of a bucket of S3 or of Google's storage, for sources and for
  * tiers: its keys in the configuration, its URL, and how requests are signed.
  */
-#ifndef CONFIG_BUCKET_H
-#define CONFIG_BUCKET_H
+#pragma once
 
 #include <stdbool.h>
 #include "field.h"
@@ -62,5 +61,3 @@ int config_s3_url(struct config_reader *r, const cJSON *item,
 int config_gcs_check(struct config_reader *r, const cJSON *item,
                      struct bucket_config *bucket, char **url,
                      struct transport_config *transport);
-
-#endif

@@ -5,8 +5,7 @@
  * structs that do not change afterwards.  A reload makes a second struct
  * config; running jobs hold a reference to the one that they started with.
  */
-#ifndef CONFIG_H
-#define CONFIG_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ int config_read(const char *file, const struct source_type *const *types,
 
 struct config *config_ref(struct config *config);
 void config_unref(struct config *config);
-
-#endif

@@ -5,8 +5,7 @@
  * They check limits, and their errors name the place in the file.  An object
  * is read with a table of its keys.
  */
-#ifndef CONFIG_FIELD_H
-#define CONFIG_FIELD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ bool config_paths_overlap(const char *a, const char *b);
 
 /* Either text may be NULL. */
 bool config_same_text(const char *a, const char *b);
-
-#endif

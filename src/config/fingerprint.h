@@ -5,8 +5,7 @@
  * cryptographic: it stays in the process or the store, and nothing is gained
  * by a collision.
  */
-#ifndef CONFIG_FINGERPRINT_H
-#define CONFIG_FINGERPRINT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ static inline uint64_t fingerprint(uint64_t hash, const void *data, size_t len)
     }
     return hash;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * A JSON file with comments.  The line of each value is kept, so that an error
  * can name its line and its path.
  */
-#ifndef CONFIG_JSON_FILE_H
-#define CONFIG_JSON_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void json_file_free(struct json_file *json);
 /* Writes "file:line: path.to.key: reason" for a value of the file. */
 void json_file_error(const struct json_file *json, const cJSON *item,
                      const char *reason, char *error, size_t size);
-
-#endif

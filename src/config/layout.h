@@ -3,8 +3,7 @@
  *
  * The keys "layout", "casing" and "forms" of a source.
  */
-#ifndef CONFIG_LAYOUT_H
-#define CONFIG_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -66,5 +65,3 @@ bool config_source_has_key(const struct source_config *source,
  * their own ids.  The ids of profilers are known where symbfiles are. */
 unsigned config_source_key_formats(const struct source_config *source,
                                    const symcache_key_t *key);
-
-#endif

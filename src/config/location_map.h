@@ -3,8 +3,7 @@
  *
  * The key "map" of a source: where what a file.ptr names is on this machine.
  */
-#ifndef CONFIG_LOCATION_MAP_H
-#define CONFIG_LOCATION_MAP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ struct map_config {
 const char *config_map_location(const struct map_config *map, size_t nmap,
                                 const char *base, const char *location,
                                 const char **root, char *rel);
-
-#endif

@@ -4,8 +4,7 @@
  * The keys "only" and "except" of a source, which are patterns for names, and
  * "paths", which are such for names and ids.
  */
-#ifndef CONFIG_NAME_PATTERN_H
-#define CONFIG_NAME_PATTERN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool config_patterns_match(const struct patterns_config *patterns,
                            const char *text, bool doubt);
 
 void config_patterns_clear(struct patterns_config *patterns);
-
-#endif

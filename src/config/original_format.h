@@ -5,8 +5,7 @@
  * code that depends on the format is a table with a row for each;
  * docs/internals/adding-a-debug-format.md lists these tables.
  */
-#ifndef CONFIG_ORIGINAL_FORMAT_H
-#define CONFIG_ORIGINAL_FORMAT_H
+#pragma once
 
 #include "proto/key.h"
 
@@ -71,5 +70,3 @@ unsigned config_format_inputs(symcache_kind_e kind);
  * the kind are made.
  */
 unsigned config_format_originals(symcache_kind_e kind);
-
-#endif

@@ -4,8 +4,7 @@
  * Texts of the configuration that may be secrets: passwords, tokens, header
  * values.
  */
-#ifndef CONFIG_SECRET_FIELD_H
-#define CONFIG_SECRET_FIELD_H
+#pragma once
 
 #include "base/secret.h"
 #include "field.h"
@@ -30,5 +29,3 @@ char *field_private_key_account(const cJSON *item);
 
 /* The same for a secret that is sent as a Bearer token. */
 config_read_fn field_token;
-
-#endif

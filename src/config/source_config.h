@@ -3,8 +3,7 @@
  *
  * The "sources" object of the configuration.
  */
-#ifndef CONFIG_SOURCE_CONFIG_H
-#define CONFIG_SOURCE_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ bool config_source_is_ready_made(const struct source_config *source,
 const symcache_version_t *
 config_source_ready_made(const struct source_config *source,
                          const symcache_key_t *key);
-
-#endif

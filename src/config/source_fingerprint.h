@@ -6,8 +6,7 @@
  * remembered miss is valid only while this number is the same, because it is
  * true only for the places that were asked.
  */
-#ifndef CONFIG_SOURCE_FINGERPRINT_H
-#define CONFIG_SOURCE_FINGERPRINT_H
+#pragma once
 
 #include <stdint.h>
 #include <cjson/cJSON.h>
@@ -24,5 +23,3 @@ uint64_t source_fingerprint_source(const cJSON *source,
  * source is not asked.
  */
 uint64_t source_fingerprint_store(const struct store_config *store);
-
-#endif

@@ -5,8 +5,7 @@
  * at it begins.  The types themselves are in the room of lookups, one file
  * each; docs/internals/adding-a-source.md tells how to add one.
  */
-#ifndef CONFIG_SOURCE_TYPE_KEYS_H
-#define CONFIG_SOURCE_TYPE_KEYS_H
+#pragma once
 
 #include "field.h"
 
@@ -83,5 +82,3 @@ const struct source_type *source_type_read(struct config_reader *r,
  * or -1 with error set. */
 int source_type_fill(struct config_reader *r, const cJSON *item,
                      struct source_config *source);
-
-#endif

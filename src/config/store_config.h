@@ -3,8 +3,7 @@
  *
  * The section "stores" of the configuration.
  */
-#ifndef CONFIG_STORE_CONFIG_H
-#define CONFIG_STORE_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ bool config_store_asks(const struct store_config *store,
  * store for which nothing can be made still serves the files that it has.
  */
 const char *config_store_idle(const struct store_config *store);
-
-#endif

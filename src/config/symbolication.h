@@ -3,8 +3,7 @@
  *
  * The section "symbolication" of the configuration.
  */
-#ifndef CONFIG_SYMBOLICATION_H
-#define CONFIG_SYMBOLICATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -145,5 +144,3 @@ void config_symbolication_clear(struct symbolication_config *symbolication);
  * bring sources or not. */
 bool config_same_tenants(const struct symbolicator_config *a,
                          const struct symbolicator_config *b);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * It does not access the file system or the configuration.
  */
-#ifndef CONFIG_SYMPATH_H
-#define CONFIG_SYMPATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ struct sympath {
  * with the part that is not supported, and the reason, in path->error.
  */
 int sympath_parse(struct sympath *path, const char *text);
-
-#endif

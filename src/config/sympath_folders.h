@@ -3,8 +3,7 @@
  *
  * Finds the places of a _NT_SYMBOL_PATH on this machine.
  */
-#ifndef CONFIG_SYMPATH_FOLDERS_H
-#define CONFIG_SYMPATH_FOLDERS_H
+#pragma once
 
 #include "config.h"
 #include "field.h"
@@ -39,5 +38,3 @@ int config_sympath_folders(struct config_reader *r, const cJSON *item,
                            const struct source_config *source,
                            const struct sympath_place *place,
                            struct config_sympath *sympath);
-
-#endif

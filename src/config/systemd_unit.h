@@ -4,8 +4,7 @@
  * What symcached's systemd unit keeps it from writing to.  -t of an operator
  * runs outside of the unit's sandbox, and as another user.
  */
-#ifndef CONFIG_SYSTEMD_UNIT_H
-#define CONFIG_SYSTEMD_UNIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool systemd_unit_can_write(const struct systemd_unit *unit, const char *path,
 bool systemd_unit_makes(const struct systemd_unit *unit, const char *path);
 
 void systemd_unit_free(struct systemd_unit *unit); /* NULL is allowed */
-
-#endif

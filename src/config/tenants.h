@@ -3,8 +3,7 @@
  *
  * The key "tenants" of the section "symbolication".
  */
-#ifndef CONFIG_TENANTS_H
-#define CONFIG_TENANTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool tenants_are_same(const struct tenants_config *x,
 /* Returns whether the host of a URL that a client names may be at a private,
  * loopback or link-local address. */
 bool tenants_may_reach(const struct tenants_config *config, const char *url);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The tiers of the configuration, and the one of a store.
  */
-#ifndef CONFIG_TIER_H
-#define CONFIG_TIER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void config_tier_clear(struct tier_config *tier);
 struct tier_config *config_tier(const struct config *config, const char *name);
 
 const char *config_tier_kind(enum tier_kind kind);
-
-#endif

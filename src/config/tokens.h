@@ -4,8 +4,7 @@
  * The list of tokens that "uploads.tokens" names: "TOKEN RIGHT USER" in each
  * line.  Empty lines, and those that begin with "#", are skipped.
  */
-#ifndef CONFIG_TOKENS_H
-#define CONFIG_TOKENS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -21,5 +20,3 @@ const char *config_tokens_read(struct uploads_config *uploads, FILE *list,
 
 /* Wipes and frees the tokens. */
 void config_tokens_clear(struct uploads_config *uploads);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The key "transcoders" of a store.
  */
-#ifndef CONFIG_TRANSCODER_H
-#define CONFIG_TRANSCODER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ const char *config_profile_name(enum transcoder_profile profile);
 
 /* Frees a list of strings that ends with NULL; or NULL. */
 void config_free_list(char **list);
-
-#endif

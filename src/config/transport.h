@@ -4,8 +4,7 @@
  * The keys of a source that say how it is asked.  Their readers are
  * config_read_fn for a struct transport_config.
  */
-#ifndef CONFIG_TRANSPORT_H
-#define CONFIG_TRANSPORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -117,5 +116,3 @@ void config_keys_use(struct transport_config *transport,
                      struct bucket_keys *keys);
 
 void config_keys_clear(struct bucket_keys *keys); /* wipes them */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The section "uploads" of the configuration, and the sources that it makes.
  */
-#ifndef CONFIG_UPLOADS_H
-#define CONFIG_UPLOADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ void config_uploads_clear(struct uploads_config *uploads);
  * sources. */
 bool config_source_is_uploads(const struct source_config *source);
 bool config_store_has_uploads(const struct store_config *store, bool is_try);
-
-#endif

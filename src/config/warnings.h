@@ -4,8 +4,7 @@
  * Warnings about settings that are probably wrong.  They are not errors, as
  * they may be intended, or right on another machine.
  */
-#ifndef CONFIG_WARNINGS_H
-#define CONFIG_WARNINGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ unsigned warnings_tell(const struct config *config, bool thorough,
  */
 void warnings_look(struct event_base *base, struct config *config,
                    warnings_fn tell);
-
-#endif

@@ -6,8 +6,7 @@
  * while a change waits for a reload, and the next start would find another
  * configuration, or none.
  */
-#ifndef CONFIG_WATCH_H
-#define CONFIG_WATCH_H
+#pragma once
 
 struct config;
 struct config_watch;
@@ -33,5 +32,3 @@ void config_watch_reloaded(struct config_watch *watch, struct config *config,
                            const char *error);
 
 void config_watch_free(struct config_watch *watch); /* NULL is allowed */
-
-#endif

@@ -5,8 +5,7 @@
  * inlined calls are those of its SymCache, which is made in memory, and call
  * frame information is that of its CfiCache.
  */
-#ifndef CONVERTER_BREAKPAD_OUTPUT_H
-#define CONVERTER_BREAKPAD_OUTPUT_H
+#pragma once
 
 #include "debuginfo/format.h"
 
@@ -15,5 +14,3 @@
 int sym_output(const uint8_t *data, size_t size, const char *name,
                const struct symc_sink *sink, struct debuginfo_result *result,
                struct failure *failure);
-
-#endif

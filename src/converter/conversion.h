@@ -3,8 +3,7 @@
  *
  * One file is converted: from its name to the output under its final name.
  */
-#ifndef CONVERTER_CONVERSION_H
-#define CONVERTER_CONVERSION_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -79,5 +78,3 @@ enum failure_code conversion_make(const struct conversion *conversion,
                                   int input, int map, int output,
                                   const volatile sig_atomic_t *stop,
                                   struct failure *failure);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What other rooms may use of the converter.
  */
-#ifndef CONVERTER_H
-#define CONVERTER_H
+#pragma once
 
 #include "debuginfo/format.h"
 #include "conversion.h"
@@ -22,5 +21,3 @@ debuginfo_convert symbfile_output;
 
 /* The same with return pads, for which the file must have the code. */
 debuginfo_convert symbfile_output_pads;
-
-#endif

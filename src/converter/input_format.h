@@ -4,8 +4,7 @@
  * The formats that are converted.  They are recognised by the content of a
  * file, never by its name.
  */
-#ifndef CONVERTER_INPUT_FORMAT_H
-#define CONVERTER_INPUT_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ bool input_has_compressed_parts(const uint8_t *data, size_t size);
 /* Has the file work for a second thread?  Of other formats than ELF, that is
  * DWARF alone, which few but large files have. */
 bool input_wants_thread(const uint8_t *data, size_t size);
-
-#endif

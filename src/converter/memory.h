@@ -3,8 +3,7 @@
  *
  * How a parser ends that gets no memory.
  */
-#ifndef CONVERTER_MEMORY_H
-#define CONVERTER_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void memory_must_suffice(const char *program, const char *file);
 
 /* The sandbox will limit the address space to so many bytes. */
 void memory_limit(uint64_t address_space);
-
-#endif

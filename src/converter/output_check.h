@@ -5,8 +5,7 @@
  * its own for that: what the process wrote that parsed the input, another one
  * reads.  That is the parent, which knows nothing of the input.
  */
-#ifndef CONVERTER_OUTPUT_CHECK_H
-#define CONVERTER_OUTPUT_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ bool output_check_read(struct output_check *check, const char *value);
  */
 void output_check_run(const struct output_check *check, int fd,
                       const struct debuginfo_result *result);
-
-#endif

@@ -5,8 +5,7 @@
  * is complete.  So a reader sees a whole file or none, and also after a power
  * failure if it was made durable.
  */
-#ifndef CONVERTER_OUTPUT_FILE_H
-#define CONVERTER_OUTPUT_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -47,5 +46,3 @@ int output_file_publish(struct output_file *output, const char *path,
 /* Closes the file, and removes it if it was not published.  May be called
  * twice. */
 void output_file_close(struct output_file *output);
-
-#endif

@@ -4,8 +4,7 @@
  * The process that parses: a child that maps the input, enters the sandbox,
  * converts and ends.  Its parent never reads the file's content.
  */
-#ifndef CONVERTER_PARSER_PROCESS_H
-#define CONVERTER_PARSER_PROCESS_H
+#pragma once
 
 #include "conversion.h"
 
@@ -26,5 +25,3 @@ int parser_process_run(const struct parser_process_job *job,
                        const volatile sig_atomic_t *stop,
                        struct debuginfo_result *result,
                        struct failure *failure);
-
-#endif

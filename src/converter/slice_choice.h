@@ -3,8 +3,7 @@
  *
  * Which slice of a file is converted, where it has several images.
  */
-#ifndef CONVERTER_SLICE_CHOICE_H
-#define CONVERTER_SLICE_CHOICE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ struct slice_choice {
  */
 int slice_choose(const struct slice_choice *choice, const uint8_t **data,
                  size_t *size, struct failure *failure);
-
-#endif

@@ -4,8 +4,7 @@
  * Finds what a conversion reads beside its file: where dwz has put what
  * several files share, files of split DWARF, and the image of a PDB.
  */
-#ifndef CONVERTER_SUPPLEMENT_FILE_H
-#define CONVERTER_SUPPLEMENT_FILE_H
+#pragma once
 
 #include "conversion.h"
 #include "debuginfo/supplement.h"
@@ -33,5 +32,3 @@ void supplement_map(const struct conversion *conversion, const uint8_t *data,
 void supplement_map_dwo(const struct conversion *conversion,
                         const uint8_t *data, size_t size,
                         struct supplement *supplement);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * All functions return 0, or -1 with the failure set.
  */
-#ifndef DEBUGINFO_CFI_H
-#define DEBUGINFO_CFI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ int cfi_win(struct cfi *cfi, uint64_t type, uint64_t start, uint32_t size,
  * their rules. */
 int cfi_correction(struct cfi *cfi, uint64_t start, uint64_t size);
 int cfi_correction_row(struct cfi *cfi, uint64_t address);
-
-#endif

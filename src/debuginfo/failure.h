@@ -4,8 +4,7 @@
  * Why a conversion failed: one of the exit codes of pdb2symcache, and the rest
  * of a sentence that begins with the name of the file.
  */
-#ifndef DEBUGINFO_FAILURE_H
-#define DEBUGINFO_FAILURE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ int failure_work(struct failure *failure);
 /* Sets the failure for a status of the SymCache writer, after which errno is
  * still that of its sink.  Returns -1, or 0 for SYMC_OK. */
 int failure_writer(struct failure *failure, enum symc_status status);
-
-#endif

@@ -4,8 +4,7 @@
  * The interface of a debug format.  Each format defines one struct in its
  * folder; the converter has the table of them (converter/input_format.c).
  */
-#ifndef DEBUGINFO_FORMAT_H
-#define DEBUGINFO_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ int format_finish(struct symc_writer *writer,
                   const struct symc_identity *identity,
                   const struct symc_sink *sink,
                   struct debuginfo_result *result, struct failure *failure);
-
-#endif

@@ -7,8 +7,7 @@
  * those of the builder of the "symbolic" library, because what they do with
  * contradictory ranges can be seen in the output.
  */
-#ifndef DEBUGINFO_FUNCTION_BUILDER_H
-#define DEBUGINFO_FUNCTION_BUILDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -121,5 +120,3 @@ int function_builder_end(struct function_builder *builder,
                          struct symc_source *sources, struct failure *failure);
 
 void function_builder_free(struct function_builder *builder);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The instructions of an image, at the addresses that its SymCache has.
  */
-#ifndef DEBUGINFO_MACHINE_CODE_H
-#define DEBUGINFO_MACHINE_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ void code_free(struct code *code);
  */
 int code_write(struct code *code, size_t size, const struct symc_sink *sink,
                const struct debuginfo_result *result, struct failure *failure);
-
-#endif

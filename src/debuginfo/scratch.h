@@ -5,8 +5,7 @@
  * from a mapped file, if the program has one, so that the kernel can write it
  * out instead of running out of memory, and from the heap otherwise.
  */
-#ifndef DEBUGINFO_SCRATCH_H
-#define DEBUGINFO_SCRATCH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void scratch_free(void *memory);
  * would clear each page before it is written; pages that are written by
  * pwrite() as a whole it does not. */
 void scratch_copy(void *to, const void *from, size_t size);
-
-#endif

@@ -7,8 +7,7 @@
  * there (sandbox_enter()).  One process converts one file, so there is one for
  * all.
  */
-#ifndef DEBUGINFO_SECOND_THREAD_H
-#define DEBUGINFO_SECOND_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ void second_thread_wait(void);
 bool second_thread_run_long(void (*run)(void *arg), void *arg);
 void second_thread_share(bool takes_others);
 void second_thread_wait_long(void);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Splits paths of source files of any system like the "symbolic" library does.
  */
-#ifndef DEBUGINFO_SOURCE_PATH_SPLIT_H
-#define DEBUGINFO_SOURCE_PATH_SPLIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@
  * its end belong to neither. */
 void source_path_split(const char *path, uint32_t size,
                        struct symc_text *directory, struct symc_text *name);
-
-#endif

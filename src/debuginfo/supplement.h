@@ -4,8 +4,7 @@
  * What a conversion uses besides its file.  One process converts one file, so
  * there is one for all; by default there is nothing.
  */
-#ifndef DEBUGINFO_SUPPLEMENT_H
-#define DEBUGINFO_SUPPLEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ void supplement_begin_writer(struct symc_writer *writer);
  * (SYMC_ARCH_...).  Only 32-bit x86 puts a "_" before names of C; the reference
  * takes one off all names, also of C++ as GCC writes them. */
 void supplement_undecorate(struct symc_writer *writer, uint32_t arch);
-
-#endif

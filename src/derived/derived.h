@@ -6,8 +6,7 @@
  * the store as they came, have a row, too.  A kind without a row is read
  * and published by nothing.
  */
-#ifndef DERIVED_DERIVED_H
-#define DERIVED_DERIVED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ bool derived_is_made(symcache_kind_e kind);
 
 /* Finds the kind of a file in memory.  Returns false if it is of none. */
 bool derived_sniff(const uint8_t *data, size_t size, symcache_kind_e *kind);
-
-#endif

@@ -5,8 +5,7 @@
  * The code is that of a CodeCache; libcapstone takes the instructions apart,
  * which is why this runs in a worker (worker_pool.h).
  */
-#ifndef DISASSEMBLY_H
-#define DISASSEMBLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ struct disassembly {
  */
 bool disassemble(const struct disassembly *d, struct json_writer *w,
                  char error[DISASSEMBLY_ERROR]);
-
-#endif

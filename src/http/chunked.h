@@ -4,8 +4,7 @@
  * A body in chunks (RFC 9112, 7.1), as strictly read as a head.  Extensions
  * and trailing fields are passed over.
  */
-#ifndef HTTP_CHUNKED_H
-#define HTTP_CHUNKED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ enum http_chunked_result {
  */
 enum http_chunked_result http_chunked_read(struct http_chunked *chunked,
                                            char *data, size_t *size);
-
-#endif

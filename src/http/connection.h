@@ -4,8 +4,7 @@
  * A connection of a server: its input and its unsent output.  For server.c and
  * streamed_reply.c only.
  */
-#ifndef HTTP_CONNECTION_H
-#define HTTP_CONNECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ void http_connection_stream(struct http_connection *connection);
 /* The next one of the server's. */
 struct http_connection *
 http_connection_next(const struct http_connection *connection);
-
-#endif

@@ -5,8 +5,7 @@
  * request_head.h: a request that a proxy could understand in another way is
  * refused, and one that is not whole in time ends its connection.
  */
-#ifndef HTTP_EVHTTP_GATE_H
-#define HTTP_EVHTTP_GATE_H
+#pragma once
 
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -42,5 +41,3 @@ void gate_free(struct gate *gate);
 /* The caller takes the connection over: ended is not called for its
  * request. */
 void gate_release(struct evhttp_connection *connection);
-
-#endif

@@ -5,8 +5,7 @@
  * symcached, whose server is evhttp, what watches its connections, answers, and
  * connections whose answer takes long.
  */
-#ifndef HTTP_H
-#define HTTP_H
+#pragma once
 
 #include "pending_reply.h"
 #include "evhttp_gate.h"
@@ -14,5 +13,3 @@
 #include "reply.h"
 #include "request_fields.h"
 #include "server.h"
-
-#endif

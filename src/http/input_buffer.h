@@ -3,8 +3,7 @@
  *
  * What a connection has read.  For connection.c and server.c only.
  */
-#ifndef HTTP_INPUT_BUFFER_H
-#define HTTP_INPUT_BUFFER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool http_input_spool(struct http_input *input, size_t at, size_t size,
 struct http_input *http_input_split(struct http_input **input, size_t at);
 
 void http_input_free(struct http_input *input); /* NULL is allowed */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The listening socket of a daemon, and the file of a Unix socket.
  */
-#ifndef HTTP_LISTENER_H
-#define HTTP_LISTENER_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -28,5 +27,3 @@ int listener_open(struct listener *listener, const char *address, mode_t mode,
 /* Removes the socket's file if it is still the one that was made here: another
  * process may have replaced it. */
 void listener_unlink(struct listener *listener);
-
-#endif

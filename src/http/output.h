@@ -3,8 +3,7 @@
  *
  * An answer on its way to a socket that does not block.
  */
-#ifndef HTTP_OUTPUT_H
-#define HTTP_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool http_output_continue(int fd);
 
 /* Has the client closed both directions? */
 bool http_output_is_hung_up(int fd);
-
-#endif

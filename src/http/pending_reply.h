@@ -5,8 +5,7 @@
  * may be ten thousand of them, and evhttp needs over 2 KB for each.  So they
  * are taken away from evhttp, and their single answer is written here.
  */
-#ifndef HTTP_PENDING_REPLY_H
-#define HTTP_PENDING_REPLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <event2/buffer.h>
@@ -42,5 +41,3 @@ void pending_reply_hand(struct pending_reply *pending, struct evbuffer *answer,
 
 /* Closes the connection and frees it. */
 void pending_reply_free(struct pending_reply *pending);
-
-#endif

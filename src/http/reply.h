@@ -5,8 +5,7 @@
  * reply_number() end the request.  If the request has no connection, the whole
  * answer is left in its output buffer; see pending_reply.h.
  */
-#ifndef HTTP_REPLY_H
-#define HTTP_REPLY_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
@@ -39,5 +38,3 @@ void reply_header(struct evhttp_request *req, const char *name,
                   const char *value);
 void reply_number(struct evhttp_request *req, const char *name,
                   unsigned value);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The head of an answer of a server.
  */
-#ifndef HTTP_REPLY_HEAD_H
-#define HTTP_REPLY_HEAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ enum http_framing {
 size_t http_reply_head(char *head, const struct http_reply *reply,
                        const char *date, enum http_framing framing,
                        bool closes);
-
-#endif

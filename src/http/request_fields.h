@@ -3,8 +3,7 @@
  *
  * Fields of the head of a request that libevent has read.
  */
-#ifndef HTTP_REQUEST_FIELDS_H
-#define HTTP_REQUEST_FIELDS_H
+#pragma once
 
 #include <event2/http.h>
 
@@ -23,5 +22,3 @@ const char *request_credentials(struct evhttp_request *req,
  */
 char *request_pair(struct evhttp_request *req, const char *scheme,
                    char pair[REQUEST_PAIR_MAX]);
-
-#endif

@@ -6,8 +6,7 @@
  * it is refused: lines end in CR LF, no field is folded, and one thing only
  * tells how long the body is.
  */
-#ifndef HTTP_REQUEST_HEAD_H
-#define HTTP_REQUEST_HEAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ int http_head_parse(char *data, size_t size, struct http_head *head);
 /* The value of the first field of that name, or NULL. */
 const char *http_head_find(const char *data, const struct http_head *head,
                            const char *name);
-
-#endif

@@ -6,8 +6,7 @@
  * Continue".  A request is answered from the buffer that it was read into, and
  * an idle connection has no buffer.
  */
-#ifndef HTTP_SERVER_H
-#define HTTP_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ void http_reply_end(struct http_request *request);
 /* There will be no more parts, which the client learns from the end of the
  * connection; the request is over then. */
 void http_reply_abort(struct http_request *request);
-
-#endif

@@ -5,8 +5,7 @@
  * socket, or an address.  The descriptors for connections are shared out so
  * that one peer alone cannot take them all.
  */
-#ifndef HTTP_SOCKET_PEER_H
-#define HTTP_SOCKET_PEER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ bool socket_peer_has_share(const struct socket_peer *peer);
 /* Writes "user 33" or "address 10.0.0.1". */
 void socket_peer_name(const struct socket_peer *peer,
                       char name[PEER_NAME_MAX]);
-
-#endif

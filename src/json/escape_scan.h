@@ -3,8 +3,7 @@
  *
  * What most bytes of most strings are, for the reader as for the writer.
  */
-#ifndef JSON_ESCAPE_SCAN_H
-#define JSON_ESCAPE_SCAN_H
+#pragma once
 
 #include <endian.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ static inline size_t json_plain(const unsigned char *p)
     marks = json_marks(p);
     return marks == 0 ? JSON_PLAIN_STEP : json_first(marks);
 }
-
-#endif

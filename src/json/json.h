@@ -4,10 +4,7 @@
  * JSON of requests and answers.  The configuration is read elsewhere
  * (config/json_file.h): it has comments, and its values have lines.
  */
-#ifndef JSON_H
-#define JSON_H
+#pragma once
 
 #include "reader.h"
 #include "writer.h"
-
-#endif

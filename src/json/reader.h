@@ -7,8 +7,7 @@
  * Nothing is guessed and nothing rounded: numbers stay text until somebody
  * asks for one of a certain type.
  */
-#ifndef JSON_READER_H
-#define JSON_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ uint32_t json_member(const struct json *json, uint32_t object,
 /* A number as an integer, exactly. */
 enum json_integer json_integer(const struct json *json, uint32_t value,
                                uint64_t *number);
-
-#endif

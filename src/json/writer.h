@@ -6,8 +6,7 @@
  * of memory sees it at the end, in has_failed; nothing is written from then
  * on.
  */
-#ifndef JSON_WRITER_H
-#define JSON_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -175,5 +174,3 @@ void json_write_begun_again(struct json_writer *w, size_t at, size_t size);
 
 /* A value that was written before: size bytes from at. */
 void json_write_again(struct json_writer *w, size_t at, size_t size);
-
-#endif

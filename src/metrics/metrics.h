@@ -5,8 +5,7 @@
  * for Prometheus.  The names are part of the interface to users, so they must
  * not change without need.
  */
-#ifndef METRICS_H
-#define METRICS_H
+#pragma once
 
 #include <stdint.h>
 #include <event2/buffer.h>
@@ -317,5 +316,3 @@ void metrics_process_start(void);
  * call it.
  */
 void metrics_print_process(struct evbuffer *buf);
-
-#endif

@@ -4,8 +4,7 @@
  * Landlock restricts a process's access to files and the network, independent
  * of the rights of its user.
  */
-#ifndef SANDBOX_LANDLOCK_H
-#define SANDBOX_LANDLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct landlock_grant {
  */
 int landlock_restrict(const struct landlock_grant *grants, size_t n,
                       unsigned port);
-
-#endif

@@ -12,8 +12,7 @@
  * Threads that a program needs are started on the way and are also in the
  * sandbox.
  */
-#ifndef SANDBOX_H
-#define SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ int sandbox_bwrap_prepare(void);
  * so does the allocation, with NULL.
  */
 void allocation_must_succeed(void (*lacks)(size_t size));
-
-#endif

@@ -4,8 +4,7 @@
  * The ways to find the caller of a frame.  Each fills in the caller's registers
  * and returns true, or returns false.
  */
-#ifndef STACKWALK_CALLER_H
-#define STACKWALK_CALLER_H
+#pragma once
 
 #include "stackwalk.h"
 
@@ -90,5 +89,3 @@ static inline void caller_set_frame(const struct stackwalk *walk,
     caller_set(caller, cpu->pc, pc);
     caller_set(caller, cpu->sp, sp);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Processors whose stacks are walked, and their registers.
  */
-#ifndef STACKWALK_CPU_H
-#define STACKWALK_CPU_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ struct stackwalk_cpu_type {
 };
 
 extern const struct stackwalk_cpu_type stackwalk_cpus[STACKWALK_CPUS];
-
-#endif

@@ -5,8 +5,7 @@
  * The frames are those of Symbolicator, whose walker is that of the "minidump"
  * crates, version 0.26.1.
  */
-#ifndef STACKWALK_STACKWALK_H
-#define STACKWALK_STACKWALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ bool stackwalk_run(struct stackwalk *walk,
                    void (*found)(void *context,
                                  const struct stackwalk_frame *frame),
                    void *context);
-
-#endif

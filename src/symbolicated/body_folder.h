@@ -3,8 +3,7 @@
  *
  * The folder of large bodies, if one is configured; for the main thread.
  */
-#ifndef SYMBOLICATED_BODY_FOLDER_H
-#define SYMBOLICATED_BODY_FOLDER_H
+#pragma once
 
 #include <stddef.h>
 #include "config/config.h"
@@ -20,5 +19,3 @@ int body_folder_use(char *error, size_t size);
 
 /* Leaves the folder if another one has its path. */
 void body_folder_check(void);
-
-#endif

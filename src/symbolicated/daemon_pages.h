@@ -4,8 +4,7 @@
  * Pages of the daemon itself, as symcached has them: /metrics, /healthz and
  * /version.
  */
-#ifndef SYMBOLICATED_DAEMON_PAGES_H
-#define SYMBOLICATED_DAEMON_PAGES_H
+#pragma once
 
 #include "http/http.h"
 #include "worker_thread.h"
@@ -13,5 +12,3 @@
 /* Answers a request for a page; false: there is no such page. */
 bool daemon_page_reply(const struct workers *workers,
                        struct http_request *request);
-
-#endif

@@ -11,8 +11,7 @@
  * spawner; that name stays as it is.  What threads were answered is remembered,
  * so that a function costs a question once and not once a frame.
  */
-#ifndef SYMBOLICATED_DEMANGLER_H
-#define SYMBOLICATED_DEMANGLER_H
+#pragma once
 
 /* Before there are threads.  The socket is one of spawner_start(), and is taken
  * over. */
@@ -20,5 +19,3 @@ void demangler_start(int spawner);
 
 /* Ends it, when there are no threads any more. */
 void demangler_stop(void);
-
-#endif

@@ -4,8 +4,7 @@
  * The configuration with what is open for it.  Nobody changes one; a reload
  * makes another, and requests keep the one they began with.
  */
-#ifndef SYMBOLICATED_SETTINGS_H
-#define SYMBOLICATED_SETTINGS_H
+#pragma once
 
 #include <stdatomic.h>
 #include "symbolicated/search/symcached_client.h"
@@ -32,5 +31,3 @@ struct settings *settings_new(struct config *config, bool locked, char *error,
 
 struct settings *settings_ref(struct settings *settings);
 void settings_unref(struct settings *settings); /* NULL is allowed */
-
-#endif

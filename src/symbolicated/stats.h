@@ -4,8 +4,7 @@
  * What one worker counts: it alone writes, everybody may read.  And the
  * Prometheus text of the sums over all of them.
  */
-#ifndef SYMBOLICATED_STATS_H
-#define SYMBOLICATED_STATS_H
+#pragma once
 
 #include <event2/buffer.h>
 #include <stdatomic.h>
@@ -83,5 +82,3 @@ struct mapped_modules_sizes;
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
                  unsigned n, const struct mapped_modules_sizes *sizes,
                  time_t started, bool config_stale);
-
-#endif

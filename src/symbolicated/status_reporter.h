@@ -3,8 +3,7 @@
  *
  * Tells symcached now and then that this daemon is there, for its status.
  */
-#ifndef SYMBOLICATED_STATUS_REPORTER_H
-#define SYMBOLICATED_STATUS_REPORTER_H
+#pragma once
 
 #include "settings.h"
 #include "worker_thread.h"
@@ -28,5 +27,3 @@ void status_reporter_configure(struct status_reporter *status_reporter,
 
 void status_reporter_free(
     struct status_reporter *status_reporter); /* NULL is allowed */
-
-#endif

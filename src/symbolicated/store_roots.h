@@ -4,8 +4,7 @@
  * The folders of stores, and of tenants, that the process has open.  They stay
  * open for ever: one that has locked itself in cannot open others.
  */
-#ifndef SYMBOLICATED_STORE_ROOTS_H
-#define SYMBOLICATED_STORE_ROOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void store_root_check(int root);
 
 /* Whether one was found replaced. */
 bool store_root_is_lost(void);
-
-#endif

@@ -4,8 +4,7 @@
  * A thread with an event loop, which answers requests from their first byte to
  * the last.  Workers share the listening socket and the modules.
  */
-#ifndef SYMBOLICATED_WORKER_THREAD_H
-#define SYMBOLICATED_WORKER_THREAD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ bool worker_is_alive(const struct worker *worker, unsigned ms);
 
 /* What it has counted, for any thread. */
 const struct stats *worker_stats(const struct worker *worker);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The form of a crash report: a file, and parts that are JSON.
  */
-#ifndef SYMBOLICATED_WORKER_CRASH_FORM_H
-#define SYMBOLICATED_WORKER_CRASH_FORM_H
+#pragma once
 
 #include "json/json.h"
 #include "reports/crash/crash.h"
@@ -46,5 +45,3 @@ bool form_read(struct form *form, const struct order *order,
 /* Writes the parts that a request of POST /symbolicate has, too, as members.
  */
 void form_write(const struct form *form, struct json_writer *w);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A minidump that is walked, and what is written of it.
  */
-#ifndef SYMBOLICATED_WORKER_MINIDUMP_WORK_H
-#define SYMBOLICATED_WORKER_MINIDUMP_WORK_H
+#pragma once
 
 #include "derived/cficache/cficache.h"
 #include "derived/symcache/symcache.h"
@@ -62,5 +61,3 @@ struct minidump_work {
 /* Writes what is asked for, or the result; see reports/crash/crash.h. */
 void minidump_message_question(struct minidump_work *work);
 void minidump_message_result(struct minidump_work *work);
-
-#endif

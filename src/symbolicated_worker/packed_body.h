@@ -3,8 +3,7 @@
  *
  * Bodies and parts of them that are packed with gzip or zstd.
  */
-#ifndef SYMBOLICATED_WORKER_PACKED_BODY_H
-#define SYMBOLICATED_WORKER_PACKED_BODY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ enum packed_result packed_undo(struct packed_room *room, enum packing packing,
                                struct bytes *bytes);
 
 void packed_free(struct packed_room *room);
-
-#endif

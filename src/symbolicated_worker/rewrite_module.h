@@ -5,8 +5,7 @@
  * looked for.  Patterns are PCRE2's, with limits, which has the syntax of
  * Symbolicator's patterns, and more.
  */
-#ifndef SYMBOLICATED_WORKER_REWRITE_MODULE_H
-#define SYMBOLICATED_WORKER_REWRITE_MODULE_H
+#pragma once
 
 #include "packed_body.h"
 
@@ -26,5 +25,3 @@ int rewrite_read(struct rewrite **rewrite, const struct bytes *json,
 char *rewrite_name(const struct rewrite *rewrite, const char *name);
 
 void rewrite_free(struct rewrite *rewrite); /* NULL is allowed */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What a worker does, by the kind of a body.
  */
-#ifndef SYMBOLICATED_WORKER_WORK_KINDS_H
-#define SYMBOLICATED_WORKER_WORK_KINDS_H
+#pragma once
 
 #include "worker_pool/worker_pool.h"
 
@@ -22,5 +21,3 @@ void minidump_work(const struct work_body *body);
 
 /* A body of the kind PROFILE_WORK.  Its limit is the number of modules. */
 void profile_work(const struct work_body *body);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What a worker is ordered to do with a body: reports/crash/crash.h.
  */
-#ifndef SYMBOLICATED_WORKER_WORK_ORDER_H
-#define SYMBOLICATED_WORKER_WORK_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ _Noreturn void out_of_memory(void);
 /* There is no result, for a reason of enum crash_refusal or profile_refusal.
  */
 void refuse_work(struct work_service *service, uint32_t why, const char *text);
-
-#endif

@@ -5,8 +5,7 @@
  * return addresses, which belong to what comes after the call: the next line,
  * or even the next function.
  */
-#ifndef SYMBOLICATION_CALL_SITE_H
-#define SYMBOLICATION_CALL_SITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ uint64_t call_site_address(const struct call_site *site, uint32_t arch);
 
 /* The register that is the instruction pointer, or NULL: not known. */
 const char *call_site_ip_register(uint32_t arch);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Which module of a process an address belongs to.
  */
-#ifndef SYMBOLICATION_IMAGES_H
-#define SYMBOLICATION_IMAGES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void images_sort(struct image *images, size_t count);
  */
 const struct image *images_find(const struct image *images, size_t count,
                                 uint64_t address);
-
-#endif

@@ -5,8 +5,7 @@
  * first, and the one that has the code.  Files must have passed
  * symc_verify().
  */
-#ifndef SYMBOLICATION_INLINE_CHAIN_H
-#define SYMBOLICATION_INLINE_CHAIN_H
+#pragma once
 
 #include "derived/symcache/symcache.h"
 
@@ -42,5 +41,3 @@ uint32_t chain_entry(const struct chain *chain);
  * split it is the size of its first part.
  */
 uint32_t chain_function_size(const struct chain *chain);
-
-#endif

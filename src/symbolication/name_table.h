@@ -4,8 +4,7 @@
  * Names of functions and paths of source files, each once, in the order in
  * which they came.
  */
-#ifndef SYMBOLICATION_NAME_TABLE_H
-#define SYMBOLICATION_NAME_TABLE_H
+#pragma once
 
 #include "base/hash_table.h"
 #include "derived/symcache/symcache.h"
@@ -70,5 +69,3 @@ uint32_t name_table_get(const struct name_table *names, uint32_t number);
 struct symc_string name_table_at(const struct name_table *names, size_t place);
 
 void name_table_free(struct name_table *names);
-
-#endif

@@ -4,8 +4,7 @@
  * From many addresses of a file to the functions there, by their numbers in a
  * table of names.
  */
-#ifndef SYMBOLICATION_RESOLVER_H
-#define SYMBOLICATION_RESOLVER_H
+#pragma once
 
 #include "inline_chain.h"
 #include "name_table.h"
@@ -49,5 +48,3 @@ void resolver_run(struct resolver *resolver, const struct symc_reader *reader,
 void resolver_forget_files(struct resolver *resolver);
 
 void resolver_free(struct resolver *resolver);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The lines around a place in a source file, as Sentry shows them.
  */
-#ifndef SYMBOLICATION_SOURCE_CONTEXT_H
-#define SYMBOLICATION_SOURCE_CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ bool source_context_read(struct source_context *context,
 /* The same of any text. */
 bool source_context_of_text(struct source_context *context,
                             struct symc_string text, uint32_t line);
-
-#endif

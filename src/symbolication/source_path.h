@@ -3,8 +3,7 @@
  *
  * The path of a source file as people read it.
  */
-#ifndef SYMBOLICATION_SOURCE_PATH_H
-#define SYMBOLICATION_SOURCE_PATH_H
+#pragma once
 
 #include "derived/symcache/symcache.h"
 
@@ -27,5 +26,3 @@ void source_path_free(struct source_path *path);
 
 /* Its last part, after "/" or "\". */
 struct symc_string source_path_name(const struct symc_string *path);
-
-#endif

@@ -4,8 +4,7 @@
  * What turns addresses into names, whatever protocol asks: pure functions
  * over SymCaches in memory, without I/O.
  */
-#ifndef SYMBOLICATION_H
-#define SYMBOLICATION_H
+#pragma once
 
 #include "call_site.h"
 #include "inline_chain.h"
@@ -14,5 +13,3 @@
 #include "source_context.h"
 #include "resolver.h"
 #include "source_path.h"
-
-#endif

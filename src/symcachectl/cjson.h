@@ -4,8 +4,7 @@
  * Members of cJSON's objects and lists.  A command that has no memory for one
  * ends with the message that says so.
  */
-#ifndef SYMCACHECTL_CJSON_H
-#define SYMCACHECTL_CJSON_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -30,5 +29,3 @@ cJSON *cjson_append_object(cJSON *list);
  * object. */
 char *cjson_print(const cJSON *object);
 char *cjson_finish(cJSON *object);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What all subcommands have in common: exit codes and messages about errors.
  */
-#ifndef SYMCACHECTL_COMMAND_H
-#define SYMCACHECTL_COMMAND_H
+#pragma once
 
 enum command_exit {
     COMMAND_OK = 0,
@@ -61,5 +60,3 @@ _Noreturn void command_no_memory(void);
 /* Flushes standard output.  Returns code; or COMMAND_IO after printing why
  * it could not be written. */
 int command_finish(int code);
-
-#endif

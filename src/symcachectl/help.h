@@ -4,8 +4,7 @@
  * What symcachectl says of itself: the usage of all commands, and their
  * sections, each of which begins with the name of its command.
  */
-#ifndef SYMCACHECTL_HELP_H
-#define SYMCACHECTL_HELP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ void help_print_command(const char *name);
 
 /* Do the arguments of a command ask for help? */
 bool help_is_asked(int argc, char **argv);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef SYMCACHECTL_LAZY_LIBRARIES_H
-#define SYMCACHECTL_LAZY_LIBRARIES_H
+#pragma once
 
 /*
  * Loads the libraries that unpack and hash.  A command that enters a sandbox
@@ -10,5 +9,3 @@
  * inside. The first call of one that is missing ends the process.
  */
 void lazy_libraries_load(void);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reads a module as an operator names it on the command line.
  */
-#ifndef SYMCACHECTL_OPERANDS_H
-#define SYMCACHECTL_OPERANDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool operands_is_mapping(const char *name, size_t size);
  */
 int operands_original(const char *command, int count, char **operands,
                       struct identity *identity);
-
-#endif

@@ -5,8 +5,7 @@
  * operands: "--flag", "--name VALUE" or "--name=VALUE", "-c VALUE".
  * Everything after "--" is an operand.
  */
-#ifndef SYMCACHECTL_OPTIONS_H
-#define SYMCACHECTL_OPTIONS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ int options_parse(const char *command, const struct option_spec *specs,
  * Returns 0, or COMMAND_USAGE after printing what is wrong. */
 int options_number(const char *command, const char *name, const char *text,
                    unsigned min, unsigned max, unsigned *number);
-
-#endif

@@ -4,8 +4,7 @@
  * Which helper and which store are meant, by the options or by the helper's
  * own configuration.
  */
-#ifndef SYMCACHECTL_SETTINGS_H
-#define SYMCACHECTL_SETTINGS_H
+#pragma once
 
 #include "options.h"
 
@@ -61,5 +60,3 @@ const char *settings_root(const struct settings *settings, int *code);
 
 /* The same for the folder of uploads. */
 const char *settings_uploads(const struct settings *settings, int *code);
-
-#endif

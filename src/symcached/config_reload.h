@@ -4,8 +4,7 @@
  * Reads the configuration file again without blocking the event loop: the
  * file, or a secret or a folder that it names, may be on a disk that hangs.
  */
-#ifndef SYMCACHED_CONFIG_RELOAD_H
-#define SYMCACHED_CONFIG_RELOAD_H
+#pragma once
 
 #include "config/config.h"
 
@@ -24,5 +23,3 @@ typedef void (*config_reload_fn)(void *arg, struct config *config,
  */
 struct task *config_reload_start(struct event_base *base, const char *file,
                                  config_reload_fn fn, void *arg);
-
-#endif

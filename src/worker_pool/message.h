@@ -16,8 +16,7 @@
  * A descriptor of a file is sent once; the worker keeps the file mapped under
  * the number of its slot.
  */
-#ifndef WORKER_POOL_MESSAGE_H
-#define WORKER_POOL_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ bool work_message_is_lack(int errnum);
  */
 ssize_t work_message_receive(int fd, void *data, size_t size, int *fds,
                              size_t *nfds);
-
-#endif

@@ -5,8 +5,7 @@
  * gives up its rights, as that cannot start processes any more, and ends with
  * it.
  */
-#ifndef WORKER_POOL_SPAWNER_H
-#define WORKER_POOL_SPAWNER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void spawner_log_error(int error);
  * start another one: whoever looks after the daemon ends it then. */
 void spawner_lose(void);
 bool spawner_is_lost(void);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The worker's side: a program that reads bodies.
  */
-#ifndef WORKER_POOL_WORKER_LOOP_H
-#define WORKER_POOL_WORKER_LOOP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ _Noreturn void work_cannot(void);
 
 /* There is no result; the text and status tell why. */
 void work_refuse(struct work_service *service, uint32_t status);
-
-#endif

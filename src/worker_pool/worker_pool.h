@@ -11,8 +11,7 @@
  * more.  So it serves one domain (a customer) and no other, and goes after so
  * many bodies.
  */
-#ifndef WORKER_POOL_H
-#define WORKER_POOL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ void work_give_up(struct work *work);
 
 /* Ends a work; its worker is killed if it still reads.  NULL is allowed. */
 void work_free(struct work *work);
-
-#endif

@@ -6,8 +6,7 @@
  * readers.  For one test and one fuzz target, which say where chance comes
  * from (random_below) and what happens to a difference (CFI_TEXT_CHECK).
  */
-#ifndef UNIT_CFI_TEXT_H
-#define UNIT_CFI_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -356,5 +355,3 @@ static unsigned cfi_text_compare(void)
     }
     return known;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * CFI of a file that is in memory, as text or as a CfiCache, and what such a
  * CfiCache says of an address.
  */
-#ifndef CFICACHE_RULES_H
-#define CFICACHE_RULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ static void describe(const struct output *cache, uint32_t address,
                  rule.kind == CFICACHE_AT ? "^" : "");
     }
 }
-
-#endif

@@ -10,8 +10,7 @@
  *   0x1000 main() C:\a\m.c:5      0x1010 inl() C:\a\m.h:2 < main() m.c:6
  *   0x1018 main() C:\a\m.c:6      0x1020 nothing      0x1040 tail
  */
-#ifndef SYMC_EXAMPLE_H
-#define SYMC_EXAMPLE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -114,5 +113,3 @@ static const uint8_t example_v7[333] = {
 #define EXAMPLE_LOCATIONS 0xB0
 #define EXAMPLE_RANGES 0x110
 #define EXAMPLE_STRINGS 0x128
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A readdir() that fails, in the place of the C library's.
  */
-#ifndef UNIT_UNREADABLE_H
-#define UNIT_UNREADABLE_H
+#pragma once
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -26,5 +25,3 @@ struct dirent *readdir(DIR *dir)
     }
     return real(dir);
 }
-
-#endif

@@ -3,12 +3,9 @@
  *
  * Files that say what names and lines of debug information really are.
  */
-#ifndef DEBUGINFO_AUXILIARY_H
-#define DEBUGINFO_AUXILIARY_H
+#pragma once
 
 #include "line_mapping.h"
 #include "symbol_map.h"
 #include "transform.h"
 #include "uuid_map.h"
-
-#endif

@@ -8,8 +8,7 @@
  *
  * as sentry-cli writes it.
  */
-#ifndef DEBUGINFO_AUXILIARY_LINE_MAPPING_H
-#define DEBUGINFO_AUXILIARY_LINE_MAPPING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void line_mapping_close(struct line_mapping *mapping); /* NULL is allowed */
 struct symc_source *line_mapping_find(struct line_mapping *mapping,
                                       const char *path, size_t path_size,
                                       uint32_t *line);
-
-#endif

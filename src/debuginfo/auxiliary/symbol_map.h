@@ -5,8 +5,7 @@
  * line 12 of the map is what it was.  The format is known by its readers only:
  * "BCSymbolMap Version: 2.0", then a name in each line.
  */
-#ifndef DEBUGINFO_AUXILIARY_SYMBOL_MAP_H
-#define DEBUGINFO_AUXILIARY_SYMBOL_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ bool symbol_map_hides(const char *text, uint32_t size);
  */
 bool symbol_map_resolve(const struct symbol_map *map, const char **text,
                         uint32_t *size);
-
-#endif

@@ -4,8 +4,7 @@
  * What auxiliary files do with the names and lines of a SymCache while it is
  * written.
  */
-#ifndef DEBUGINFO_AUXILIARY_TRANSFORM_H
-#define DEBUGINFO_AUXILIARY_TRANSFORM_H
+#pragma once
 
 #include "debuginfo/supplement.h"
 
@@ -20,5 +19,3 @@ void transform_take(struct supplement *supplement, char *note, size_t size);
  * supplement.h has it. */
 void transform_note(const struct supplement *supplement, char *note,
                     size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * UUID maps: the property list beside a dSYM that was made of bitcode,
  * <UUID>.plist, which says by which UUID the BCSymbolMap is found.
  */
-#ifndef DEBUGINFO_AUXILIARY_UUID_MAP_H
-#define DEBUGINFO_AUXILIARY_UUID_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ bool uuid_map_sniff(const uint8_t *data, size_t size);
  * 0, or -1 with a sentence in error. */
 int uuid_map_read(const uint8_t *data, size_t size, uint8_t uuid[16],
                   char *error, size_t error_size);
-
-#endif

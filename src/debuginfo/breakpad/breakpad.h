@@ -3,8 +3,7 @@
  *
  * What other rooms may use of the reader of Breakpad's text files (.sym).
  */
-#ifndef DEBUGINFO_BREAKPAD_H
-#define DEBUGINFO_BREAKPAD_H
+#pragma once
 
 #include "debuginfo/format.h"
 
@@ -15,5 +14,3 @@ extern const struct debuginfo_format breakpad_format;
 
 /* For its table. */
 cfi_read breakpad_cfi_read;
-
-#endif

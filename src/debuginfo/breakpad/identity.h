@@ -5,8 +5,7 @@
  *
  *   MODULE <operating system> <architecture> <debug id> <debug file>
  */
-#ifndef DEBUGINFO_BREAKPAD_IDENTITY_H
-#define DEBUGINFO_BREAKPAD_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool breakpad_sniff(const uint8_t *data, size_t size);
 int breakpad_identity_read(const uint8_t *data, size_t size,
                            struct breakpad_identity *identity, char *error,
                            size_t error_size);
-
-#endif

@@ -5,8 +5,7 @@
  * Tools differ in details of what they write; accepted is what the "symbolic"
  * library accepts.
  */
-#ifndef DEBUGINFO_BREAKPAD_LEXER_H
-#define DEBUGINFO_BREAKPAD_LEXER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ struct span fields_word(struct fields *fields);
 struct span fields_rest(const struct fields *fields);
 
 bool fields_are_done(const struct fields *fields);
-
-#endif

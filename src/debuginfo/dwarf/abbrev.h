@@ -4,8 +4,7 @@
  * Abbreviation tables (DWARF 5, section 7.5.3): the tag and the attributes of
  * debugging information entries, which name them by a code.
  */
-#ifndef DEBUGINFO_DWARF_ABBREV_H
-#define DEBUGINFO_DWARF_ABBREV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -156,5 +155,3 @@ static inline void dwarf_abbrevs_skip(const struct dwarf_abbrevs *abbrevs,
         dwarf_abbrevs_skip_steps(abbrevs, abbrev, encoding, c);
     }
 }
-
-#endif

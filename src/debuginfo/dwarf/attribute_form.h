@@ -4,8 +4,7 @@
  * Values of attributes, in the forms of DWARF 5, section 7.5.5, and those that
  * GNU tools used before.
  */
-#ifndef DEBUGINFO_DWARF_ATTRIBUTE_FORM_H
-#define DEBUGINFO_DWARF_ATTRIBUTE_FORM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -73,5 +72,3 @@ static inline uint16_t dwarf_code_read(struct cursor *c)
     return c->at < c->end && *c->at < 0x80 ? *c->at++
                                            : dwarf_long_code_read(c);
 }
-
-#endif

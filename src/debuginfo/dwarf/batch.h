@@ -6,8 +6,7 @@
  * builds and writes the functions of the units before them.  They come to the
  * writer in the same order as without that.
  */
-#ifndef DEBUGINFO_DWARF_BATCH_H
-#define DEBUGINFO_DWARF_BATCH_H
+#pragma once
 
 #include "sources_and_names.h"
 
@@ -110,5 +109,3 @@ int dwarf_batches_settle(struct dwarf_batches *batches,
 
 /* Waits for the second thread, and frees everything. */
 void dwarf_batches_free(struct dwarf_batches *batches);
-
-#endif

@@ -4,8 +4,7 @@
  * Numbers that the standard gives to forms, attributes and tags (DWARF 5,
  * section 7.5), and those of GNU tools; only what is read is here.
  */
-#ifndef DEBUGINFO_DWARF_CONSTANTS_H
-#define DEBUGINFO_DWARF_CONSTANTS_H
+#pragma once
 
 enum dwarf_form {
     DW_FORM_addr = 0x01,
@@ -99,5 +98,3 @@ enum {
     DW_TAG_inlined_subroutine = 0x1d,
     DW_TAG_subprogram = 0x2e
 };
-
-#endif

@@ -4,8 +4,7 @@
  * Reads numbers from a part of a section.  Reading beyond its end gives 0 and
  * is remembered, so that only the last of several reads must be checked.
  */
-#ifndef DEBUGINFO_DWARF_CURSOR_H
-#define DEBUGINFO_DWARF_CURSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -174,5 +173,3 @@ static inline const char *cursor_string(struct cursor *c, size_t *size)
     *size = (size_t)(end - p);
     return (const char *)p;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * The reader of an object file finds its sections; what of them becomes which
  * functions is decided here, as in the "symbolic" library.
  */
-#ifndef DEBUGINFO_DWARF_H
-#define DEBUGINFO_DWARF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ int dwarf_convert(const struct dwarf_object *object,
  */
 size_t dwarf_split_paths(const struct dwarf_object *object, char *paths,
                          size_t room);
-
-#endif

@@ -4,8 +4,7 @@
  * Debugging information entries: what the attributes of functions and inlined
  * calls say, and what they inherit from the entries that they refer to.
  */
-#ifndef DEBUGINFO_DWARF_ENTRY_H
-#define DEBUGINFO_DWARF_ENTRY_H
+#pragma once
 
 #include "ranges.h"
 #include "reader.h"
@@ -50,5 +49,3 @@ int dwarf_entry_name(struct dwarf_reader *reader, struct dwarf_unit *unit,
  */
 int dwarf_entry_language(struct dwarf_reader *reader, struct dwarf_unit *unit,
                          const struct dwarf_entry *entry, uint8_t *language);
-
-#endif

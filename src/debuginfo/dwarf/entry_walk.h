@@ -3,8 +3,7 @@
  *
  * Walks the entries of a unit, and gives its functions to the writer.
  */
-#ifndef DEBUGINFO_DWARF_ENTRY_WALK_H
-#define DEBUGINFO_DWARF_ENTRY_WALK_H
+#pragma once
 
 #include "batch.h"
 #include "ranges.h"
@@ -62,5 +61,3 @@ int dwarf_walk_unit(struct dwarf_walk *walk);
 int dwarf_walk_end(struct dwarf_walk *walk, struct failure *failure);
 
 void dwarf_walk_free(struct dwarf_walk *walk);
-
-#endif

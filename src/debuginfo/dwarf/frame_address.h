@@ -3,8 +3,7 @@
  *
  * How call frame information stores addresses.
  */
-#ifndef DEBUGINFO_DWARF_FRAME_ADDRESS_H
-#define DEBUGINFO_DWARF_FRAME_ADDRESS_H
+#pragma once
 
 #include "cursor.h"
 #include "frames.h"
@@ -40,5 +39,3 @@ uint64_t frame_address_read_form(struct cursor *c, uint8_t form,
 /* Reads an address.  Only the section's own address is known as a base. */
 uint64_t frame_address_read(const struct dwarf_frames *f, struct cursor *c,
                             uint8_t encoding, uint8_t address_size);
-
-#endif

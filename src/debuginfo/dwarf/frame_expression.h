@@ -4,8 +4,7 @@
  * Expressions in rules of frames (DWARF 5, section 2.5), compiled to the
  * programs of a CfiCache.
  */
-#ifndef DEBUGINFO_DWARF_FRAME_EXPRESSION_H
-#define DEBUGINFO_DWARF_FRAME_EXPRESSION_H
+#pragma once
 
 #include "cursor.h"
 #include "frame_registers.h"
@@ -18,5 +17,3 @@
 int frame_expression_compile(struct frame_registers *registers,
                              const struct cursor *expression, bool has_cfa,
                              struct cficache_code *code);
-
-#endif

@@ -5,8 +5,7 @@
  * the order in which a row keeps its rules, are those of the library that the
  * "symbolic" library uses (gimli).
  */
-#ifndef DEBUGINFO_DWARF_FRAME_INSTRUCTIONS_H
-#define DEBUGINFO_DWARF_FRAME_INSTRUCTIONS_H
+#pragma once
 
 #include "cursor.h"
 
@@ -98,5 +97,3 @@ void frame_machine_restart(struct frame_machine *machine,
 /* Runs to the end of the next row.  It is valid until the next call. */
 enum frame_status frame_machine_next(struct frame_machine *machine,
                                      const struct frame_row **row);
-
-#endif

@@ -4,8 +4,7 @@
  * The registers that DWARF numbers, under the names that the "symbolic" library
  * writes for them.
  */
-#ifndef DEBUGINFO_DWARF_FRAME_REGISTERS_H
-#define DEBUGINFO_DWARF_FRAME_REGISTERS_H
+#pragma once
 
 #include "debuginfo/cfi.h"
 
@@ -39,5 +38,3 @@ bool frame_registers_has_corrections(const struct frame_registers *registers);
  * the failure of cfi set. */
 int frame_registers_find(struct frame_registers *registers, uint64_t number,
                          const struct cfi_register **found);
-
-#endif

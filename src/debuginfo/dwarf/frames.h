@@ -5,8 +5,7 @@
  * the Linux Standard Base in .eh_frame: CIEs, FDEs, and the rows of rules that
  * their instructions make.
  */
-#ifndef DEBUGINFO_DWARF_FRAMES_H
-#define DEBUGINFO_DWARF_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ struct dwarf_frames_reader *
 dwarf_frames_open(const struct dwarf_frames *frames, struct cfi *cfi);
 int dwarf_frames_read_at(struct dwarf_frames_reader *reader, uint64_t offset);
 void dwarf_frames_close(struct dwarf_frames_reader *reader);
-
-#endif

@@ -5,8 +5,7 @@
  * 4) in zlib's format or zstd's, and those of older GNU tools and of Go's
  * linker, whose names begin with a "z".
  */
-#ifndef DEBUGINFO_DWARF_INFLATE_H
-#define DEBUGINFO_DWARF_INFLATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ bool dwarf_inflation_wait(struct dwarf_inflation *inflation, size_t size);
 
 /* Waits for the end.  Returns as dwarf_sections_free(). */
 bool dwarf_inflation_end(struct dwarf_inflation *inflation);
-
-#endif

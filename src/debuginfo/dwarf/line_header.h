@@ -4,8 +4,7 @@
  * Headers of line number programs (DWARF 5, section 6.2.4): the files that the
  * rows of a program are of.
  */
-#ifndef DEBUGINFO_DWARF_LINE_HEADER_H
-#define DEBUGINFO_DWARF_LINE_HEADER_H
+#pragma once
 
 #include "reader.h"
 
@@ -91,5 +90,3 @@ int dwarf_lines_add_file(struct dwarf_lines *lines,
                          const struct dwarf_value *name, uint64_t directory);
 
 void dwarf_lines_free(struct dwarf_lines *lines);
-
-#endif

@@ -4,8 +4,7 @@
  * Line number programs (DWARF 5, section 6.2): which source file and line each
  * address is from.
  */
-#ifndef DEBUGINFO_DWARF_LINE_PROGRAM_H
-#define DEBUGINFO_DWARF_LINE_PROGRAM_H
+#pragma once
 
 #include "line_header.h"
 
@@ -19,5 +18,3 @@ int dwarf_lines_run(struct dwarf_reader *reader, struct dwarf_lines *lines);
 size_t dwarf_lines_find(const struct dwarf_lines *lines, uint64_t begin,
                         uint64_t end, const struct dwarf_sequence **sequence,
                         size_t *first);
-
-#endif

@@ -4,8 +4,7 @@
  * Ranges of addresses: lists in .debug_ranges (DWARF 4, section 2.17.3) and
  * .debug_rnglists (DWARF 5, section 7.25).
  */
-#ifndef DEBUGINFO_DWARF_RANGES_H
-#define DEBUGINFO_DWARF_RANGES_H
+#pragma once
 
 #include "reader.h"
 
@@ -41,5 +40,3 @@ void dwarf_ranges_sort(struct dwarf_ranges *ranges);
 /* Is one of them, which were sorted so, in some of these addresses? */
 bool dwarf_ranges_overlap(const struct dwarf_ranges *sorted, uint64_t begin,
                           uint64_t end);
-
-#endif

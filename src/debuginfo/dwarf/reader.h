@@ -4,8 +4,7 @@
  * What all parts of the reader of DWARF share: sections, units, abbreviations,
  * and the bound on the work.
  */
-#ifndef DEBUGINFO_DWARF_READER_H
-#define DEBUGINFO_DWARF_READER_H
+#pragma once
 
 #include "abbrev.h"
 #include "base/arena.h"
@@ -77,5 +76,3 @@ bool dwarf_string(struct dwarf_reader *reader, const struct dwarf_unit *unit,
 bool dwarf_address(const struct dwarf_reader *reader,
                    const struct dwarf_unit *unit, uint64_t index,
                    uint64_t *address);
-
-#endif

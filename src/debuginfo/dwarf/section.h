@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef DEBUGINFO_DWARF_SECTION_H
-#define DEBUGINFO_DWARF_SECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ struct dwarf_found {
     uint64_t address; /* at which it is loaded */
     bool is_compressed;
 };
-
-#endif

@@ -6,8 +6,7 @@
  * units before it stay until the owner sets the number of sources and the
  * count of names to 0.
  */
-#ifndef DEBUGINFO_DWARF_SOURCES_AND_NAMES_H
-#define DEBUGINFO_DWARF_SOURCES_AND_NAMES_H
+#pragma once
 
 #include "debuginfo/function_builder.h"
 #include "entry.h"
@@ -88,5 +87,3 @@ int dwarf_names_find(struct dwarf_names *names, struct dwarf_reader *reader,
 
 void dwarf_sources_free(struct dwarf_sources *files);
 void dwarf_names_free(struct dwarf_names *names);
-
-#endif

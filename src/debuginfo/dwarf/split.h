@@ -6,8 +6,7 @@
  * 5, sections 3.1.2, 3.1.3 and 7.3.5; before, the extension of GNU tools to
  * DWARF 4).
  */
-#ifndef DEBUGINFO_DWARF_SPLIT_H
-#define DEBUGINFO_DWARF_SPLIT_H
+#pragma once
 
 #include "unit.h"
 
@@ -58,5 +57,3 @@ struct dwarf_unit *dwarf_splits_find(struct dwarf_splits *splits,
 /* Reports the outcome of a unit.  A failure of the files other than damage
  * becomes the object's.  Returns 0, 1 if the unit is damaged, or -1. */
 int dwarf_splits_end(struct dwarf_splits *splits, struct failure *failure);
-
-#endif

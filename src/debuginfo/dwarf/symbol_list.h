@@ -4,8 +4,7 @@
  * The symbols of an object file, in the order of its table.  They are written
  * after all functions, and DWARF's functions take their names from them.
  */
-#ifndef DEBUGINFO_DWARF_SYMBOL_LIST_H
-#define DEBUGINFO_DWARF_SYMBOL_LIST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ int symbol_list_convert(struct symbol_list *symbols,
                         struct failure *failure);
 
 void symbol_list_free(struct symbol_list *symbols);
-
-#endif

@@ -4,8 +4,7 @@
  * Units of .debug_info: their headers, root entries, and finding them by an
  * offset (DWARF 5, sections 3.1 and 7.5.1).
  */
-#ifndef DEBUGINFO_DWARF_UNIT_H
-#define DEBUGINFO_DWARF_UNIT_H
+#pragma once
 
 #include "reader.h"
 
@@ -87,5 +86,3 @@ dwarf_unit_table(const struct dwarf_reader *reader,
 {
     return &reader->tables[unit->table];
 }
-
-#endif

@@ -6,8 +6,7 @@
  * (section 7.3.6) it is .debug_sup, with a checksum instead of the build id;
  * the other file has that section, too.
  */
-#ifndef DEBUGINFO_ELF_ALTLINK_H
-#define DEBUGINFO_ELF_ALTLINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool elf_altlink_own(const struct elf_file *file, struct elf_altlink *link);
 /* The same of a file in memory. */
 bool elf_altlink_own_id(const uint8_t *data, size_t size,
                         struct elf_altlink *link);
-
-#endif

@@ -4,8 +4,7 @@
  * The symbols that the dynamic linker uses.  They are found without sections,
  * which stripping may remove, in the array of the segment PT_DYNAMIC.
  */
-#ifndef DEBUGINFO_ELF_DYNAMIC_H
-#define DEBUGINFO_ELF_DYNAMIC_H
+#pragma once
 
 #include "file.h"
 
@@ -20,5 +19,3 @@ bool elf_file_strings(const struct elf_file *file, uint64_t offset,
                       uint64_t size, struct elf_strings *strings);
 bool elf_file_symbols(const struct elf_file *file, uint64_t offset,
                       uint64_t count, struct elf_symbols *symbols);
-
-#endif

@@ -5,8 +5,7 @@
  * architecture"): functions in .ARM.exidx, and there or in .ARM.extab the
  * instructions that undo their prologs.
  */
-#ifndef DEBUGINFO_ELF_EHABI_H
-#define DEBUGINFO_ELF_EHABI_H
+#pragma once
 
 #include "debuginfo/cfi.h"
 #include "file.h"
@@ -18,5 +17,3 @@
  * written as rules, nothing is added.  Returns 0, or -1 with the failure set.
  */
 int elf_ehabi_read(const struct elf_file *file, struct cfi *cfi);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What other rooms may use of the reader of ELF files.
  */
-#ifndef DEBUGINFO_ELF_H
-#define DEBUGINFO_ELF_H
+#pragma once
 
 #include "debuginfo/format.h"
 #include "debuginfo/machine_code.h"
@@ -28,5 +27,3 @@ int elf_instructions_read(const uint8_t *data, size_t size, struct code *code);
 
 /* Writes a CodeCache, as the convert of a struct debuginfo_maker does. */
 debuginfo_convert elf_code_convert;
-
-#endif

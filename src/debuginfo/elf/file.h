@@ -9,8 +9,7 @@
  * there is no file; after them, the parts are read in a fixed order, and the
  * first that is damaged ends it.  What was read until then counts.
  */
-#ifndef DEBUGINFO_ELF_FILE_H
-#define DEBUGINFO_ELF_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -174,5 +173,3 @@ struct elf_bytes elf_file_build_id(const struct elf_file *file);
 const char *elf_section_find(const uint8_t *data, size_t size,
                              const char *name, uint64_t *offset,
                              uint64_t *length);
-
-#endif

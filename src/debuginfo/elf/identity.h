@@ -8,8 +8,7 @@
  * id, by which SymCaches and Breakpad's files are named, is made of its first
  * 16 bytes; its age is always 0.
  */
-#ifndef DEBUGINFO_ELF_IDENTITY_H
-#define DEBUGINFO_ELF_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ bool elf_sniff(const uint8_t *data, size_t size);
 int elf_identity_read(const uint8_t *data, size_t size,
                       struct elf_identity *identity, char *error,
                       size_t error_size);
-
-#endif

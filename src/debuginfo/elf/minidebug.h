@@ -5,8 +5,7 @@
  * with the symbols of functions that a stripped program or library would have,
  * as Fedora ships them.
  */
-#ifndef DEBUGINFO_ELF_MINIDEBUG_H
-#define DEBUGINFO_ELF_MINIDEBUG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@
  */
 int elf_minidebug_open(const struct elf_file *file, struct elf_file *mini,
                        uint8_t **bytes);
-
-#endif

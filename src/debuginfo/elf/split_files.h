@@ -4,8 +4,7 @@
  * Files of split DWARF that belong to an ELF file: .dwo files, which are
  * object files, and packages (.dwp) of them.
  */
-#ifndef DEBUGINFO_ELF_SPLIT_FILES_H
-#define DEBUGINFO_ELF_SPLIT_FILES_H
+#pragma once
 
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/failure.h"
@@ -31,5 +30,3 @@ void elf_split_free(struct elf_split *split);
 /* As dwarf_split_paths(), of an ELF file. */
 size_t elf_split_paths(const uint8_t *data, size_t size, char *paths,
                        size_t room);
-
-#endif

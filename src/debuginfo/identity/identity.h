@@ -5,8 +5,7 @@
  * table by format reads it; whether a key asks for it, and where it belongs in
  * a symbol store (symstore_path.h), follows from that alone.
  */
-#ifndef DEBUGINFO_IDENTITY_H
-#define DEBUGINFO_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ enum identity_fit identity_fits(const struct file_identity *list, size_t n,
                                 const symcache_key_t *key,
                                 const struct file_identity **which,
                                 char *detail, size_t detail_size);
-
-#endif

@@ -4,8 +4,7 @@
  * Where a debug file, or an image, belongs in a symbol store: the path
  * <name>/<id>/<file> that its content says.
  */
-#ifndef DEBUGINFO_IDENTITY_SYMSTORE_PATH_H
-#define DEBUGINFO_IDENTITY_SYMSTORE_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ bool symstore_path_read(const uint8_t *data, size_t size,
                         const char *const parts[3], bool packed,
                         struct symstore_path *place, char *error,
                         size_t error_size);
-
-#endif

@@ -5,8 +5,7 @@
  * Symbolicator's layout "unified": <first two digits>/<rest of the id>/<type>,
  * as symsorter (getsentry/symbolicator, crates/symsorter) lays it down.
  */
-#ifndef DEBUGINFO_IDENTITY_UNIFIED_PATH_H
-#define DEBUGINFO_IDENTITY_UNIFIED_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct unified_path {
 int unified_path_read(const uint8_t *data, size_t size, const char *name,
                       struct unified_path *path, char *error,
                       size_t error_size);
-
-#endif

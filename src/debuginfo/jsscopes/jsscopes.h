@@ -9,8 +9,7 @@
  * ECMAScript 2026 allows, as a module or a script, and some of what that
  * forbids.
  */
-#ifndef DEBUGINFO_JSSCOPES_JSSCOPES_H
-#define DEBUGINFO_JSSCOPES_JSSCOPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ struct jsscopes_change {
  */
 ssize_t jsscopes_index(const struct jsscopes *scopes,
                        struct jsscopes_change **list);
-
-#endif

@@ -5,8 +5,7 @@
  * brace goes on with a template, only the parser knows; it asks for these
  * tokens.
  */
-#ifndef DEBUGINFO_JSSCOPES_LEXER_H
-#define DEBUGINFO_JSSCOPES_LEXER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -107,5 +106,3 @@ bool lexer_regex(struct lexer *lexer, struct token *token);
 /* Reads what follows the beginning of a template, or a "}" in it.  Returns
  * 1 after "${", 0 after the end, -1 if there is neither. */
 int lexer_template(struct lexer *lexer);
-
-#endif

@@ -5,8 +5,7 @@
  * the token js->t, and leaves there the one after what it has read.  It
  * returns false if that is not what it should be; then js->error says why.
  */
-#ifndef DEBUGINFO_JSSCOPES_PARSER_H
-#define DEBUGINFO_JSSCOPES_PARSER_H
+#pragma once
 
 #include "base/hash_table.h"
 #include "jsscopes.h"
@@ -175,5 +174,3 @@ bool jsparse_arrow_parameters(struct jsparser *js, uint32_t start,
 bool jsparse_statement(struct jsparser *js);
 bool jsparse_block(struct jsparser *js);
 bool jsparse_semicolon(struct jsparser *js);
-
-#endif

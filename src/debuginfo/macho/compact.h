@@ -4,8 +4,7 @@
  * Apple's compact unwind information, the section __unwind_info
  * (mach-o/compact_unwind_encoding.h).
  */
-#ifndef DEBUGINFO_MACHO_COMPACT_H
-#define DEBUGINFO_MACHO_COMPACT_H
+#pragma once
 
 #include "debuginfo/cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
@@ -22,5 +21,3 @@ struct compact {
 /* Adds all functions.  Returns 0, or -1 with the failure of cfi set: damage
  * that the "symbolic" library does not tolerate. */
 int compact_read(const struct compact *compact, struct cfi *cfi);
-
-#endif

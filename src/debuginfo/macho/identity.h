@@ -5,8 +5,7 @@
  * which its dSYM has, too.  A fat file holds several images, its slices, for
  * one architecture each, with UUIDs of their own.
  */
-#ifndef DEBUGINFO_MACHO_IDENTITY_H
-#define DEBUGINFO_MACHO_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ bool macho_sniff(const uint8_t *data, size_t size);
 int macho_identity_read(const uint8_t *data, size_t size,
                         struct macho_identity *identity, char *error,
                         size_t error_size);
-
-#endif

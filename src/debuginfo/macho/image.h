@@ -4,8 +4,7 @@
  * One Mach-O image: its header and load commands (mach-o/loader.h), in either
  * byte order, of 32 or 64 bits.
  */
-#ifndef DEBUGINFO_MACHO_IMAGE_H
-#define DEBUGINFO_MACHO_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ uint32_t macho_arch(uint32_t cpu_type, uint32_t cpu_subtype);
  * many segments claim the same sections. */
 int macho_open_valid(struct macho_image *image, const uint8_t *data,
                      size_t size, struct failure *failure);
-
-#endif

@@ -4,8 +4,7 @@
  * What other rooms may use of the reader of Mach-O files: programs and
  * libraries of Apple's systems, and the files in their dSYM bundles.
  */
-#ifndef DEBUGINFO_MACHO_H
-#define DEBUGINFO_MACHO_H
+#pragma once
 
 #include "debuginfo/format.h"
 
@@ -18,5 +17,3 @@ extern const struct debuginfo_format macho_format;
 /* For its table. */
 cfi_read macho_cfi_read;
 debuginfo_convert macho_code_convert;
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The segments of a Mach-O image and their sections.
  */
-#ifndef DEBUGINFO_MACHO_SECTIONS_H
-#define DEBUGINFO_MACHO_SECTIONS_H
+#pragma once
 
 #include "debuginfo/dwarf/dwarf.h"
 #include "image.h"
@@ -69,5 +68,3 @@ uint64_t macho_load_address(const struct macho_image *image);
  */
 struct dwarf_found macho_section_find(const struct macho_image *image,
                                       const char *name);
-
-#endif

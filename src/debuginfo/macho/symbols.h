@@ -3,8 +3,7 @@
  *
  * The symbols of functions in the symbol table of a Mach-O image.
  */
-#ifndef DEBUGINFO_MACHO_SYMBOLS_H
-#define DEBUGINFO_MACHO_SYMBOLS_H
+#pragma once
 
 #include "debuginfo/dwarf/dwarf.h"
 #include "image.h"
@@ -16,5 +15,3 @@
  */
 int macho_symbols_read(const struct macho_image *image,
                        struct symbol_list *symbols, struct failure *failure);
-
-#endif

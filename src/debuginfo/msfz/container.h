@@ -4,8 +4,7 @@
  * The tables of a container: what chunks it has, and of which parts of them
  * its streams are made.
  */
-#ifndef DEBUGINFO_MSFZ_CONTAINER_H
-#define DEBUGINFO_MSFZ_CONTAINER_H
+#pragma once
 
 #include "msfz.h"
 
@@ -54,5 +53,3 @@ enum msfz_status msfz_unpack(uint32_t compression, const uint8_t *packed,
 enum msfz_status msfz_fail(enum msfz_status status, char *error, size_t size,
                            const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-
-#endif

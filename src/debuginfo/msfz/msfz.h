@@ -8,8 +8,7 @@
  *
  * The format is described in docs/pdb/msfz.md of microsoft/pdb-rs.
  */
-#ifndef DEBUGINFO_MSFZ_H
-#define DEBUGINFO_MSFZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ enum msfz_status msfz_expand(const struct msfz_io *io, uint64_t *size,
 enum msfz_status msfz_expand_memory(const uint8_t *data, size_t size,
                                     uint8_t *to, size_t room, uint64_t *made,
                                     char *error, size_t error_size);
-
-#endif

@@ -5,8 +5,7 @@
  * the section headers and, for an image that was rearranged after linking, by
  * its OMAP table.
  */
-#ifndef DEBUGINFO_PDB_ADDRESS_H
-#define DEBUGINFO_PDB_ADDRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ bool address_part(const struct address_map *map, uint32_t *at, uint32_t end,
 
 /* Does a section, counted from 1, contain code? */
 bool address_is_code(const struct address_map *map, uint32_t section);
-
-#endif

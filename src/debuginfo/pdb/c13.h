@@ -3,8 +3,7 @@
  *
  * The C13 part of a module stream, which is a sequence of subsections.
  */
-#ifndef DEBUGINFO_PDB_C13_H
-#define DEBUGINFO_PDB_C13_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ struct c13_subsection {
  */
 int c13_next(const uint8_t *data, uint32_t size, uint32_t *at,
              struct c13_subsection *subsection);
-
-#endif

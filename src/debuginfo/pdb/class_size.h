@@ -4,8 +4,7 @@
  * Finds the sizes of classes that are only declared where they are used.  The
  * full definition, with the same unique name, is later in the type stream.
  */
-#ifndef DEBUGINFO_PDB_CLASS_SIZE_H
-#define DEBUGINFO_PDB_CLASS_SIZE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void class_size_free(struct class_size *forward);
  * Returns false if no definition follows it. */
 bool class_size_find(struct class_size *forward, uint32_t index,
                      const struct leaf *leaf, uint64_t *size);
-
-#endif

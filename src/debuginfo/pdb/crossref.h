@@ -5,8 +5,7 @@
  * instead: they select an import of this module, which names another module,
  * and one of that module's exports.
  */
-#ifndef DEBUGINFO_PDB_CROSSREF_H
-#define DEBUGINFO_PDB_CROSSREF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ void crossref_module(struct crossref *crossref,
  * -1 if there is none. */
 int crossref_resolve(struct crossref *crossref, uint32_t reference,
                      uint32_t *index);
-
-#endif

@@ -4,8 +4,7 @@
  * The DBI stream: age, machine, the list of modules, and the numbers of other
  * streams.
  */
-#ifndef DEBUGINFO_PDB_DBI_H
-#define DEBUGINFO_PDB_DBI_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ struct dbi {
  * dbi_free() in either case. */
 int dbi_read(struct dbi *dbi, const struct msf *msf, struct failure *failure);
 void dbi_free(struct dbi *dbi);
-
-#endif

@@ -4,8 +4,7 @@
  * Formats names of functions with their argument lists as C++ text, without
  * return types and class keys.
  */
-#ifndef DEBUGINFO_PDB_FUNCTION_NAME_H
-#define DEBUGINFO_PDB_FUNCTION_NAME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ enum type_text_status function_name_id(struct type_names *names, uint32_t id);
  * -1 if there is none. */
 int function_name_resolve(struct type_names *names, uint32_t id,
                           uint32_t *index);
-
-#endif

@@ -6,8 +6,7 @@
  * an age, too, but tools that change the PDB later increase it.  So it is used
  * only if there is no DBI stream, or if the DBI stream's age is 0.
  */
-#ifndef DEBUGINFO_PDB_IDENTITY_H
-#define DEBUGINFO_PDB_IDENTITY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct pdb_identity {
 int pdb_identity_read(const uint8_t *data, size_t size,
                       struct pdb_identity *identity, char *error,
                       size_t error_size);
-
-#endif

@@ -5,8 +5,7 @@
  * features of a PDB, and the string table /names, which has paths of source
  * files and names of modules.
  */
-#ifndef DEBUGINFO_PDB_INFO_STREAM_H
-#define DEBUGINFO_PDB_INFO_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ bool info_stream_has_links(const struct msf *msf);
 /* Gets the text at an offset of /names.  Returns 0, or -1 if there is none. */
 int info_stream_text(const struct info_stream *info, uint32_t offset,
                      const char **text, uint32_t *size);
-
-#endif

@@ -4,8 +4,7 @@
  * Inlined calls of one module: the table of inlined functions, and the lines
  * that the binary annotations of one call describe.
  */
-#ifndef DEBUGINFO_PDB_INLINEES_H
-#define DEBUGINFO_PDB_INLINEES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ const uint8_t *inlinees_find(const struct inlinees *inlinees, uint32_t id);
 int inlinees_lines(struct lines *lines, const uint8_t *entry,
                    const uint8_t *annotations, uint32_t size, uint32_t section,
                    uint32_t offset, struct lines_list *list);
-
-#endif

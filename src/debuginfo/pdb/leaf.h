@@ -3,8 +3,7 @@
  *
  * Parses type and id records, as far as it is needed to write names.
  */
-#ifndef DEBUGINFO_PDB_LEAF_H
-#define DEBUGINFO_PDB_LEAF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ bool leaf_primitive(uint32_t index, const char **name, unsigned *size,
 
 enum leaf_mode leaf_pointer_mode(const struct leaf *leaf);
 unsigned leaf_pointer_size(const struct leaf *leaf);
-
-#endif

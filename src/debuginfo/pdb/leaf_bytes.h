@@ -3,8 +3,7 @@
  *
  * Reads values from a type record, from its beginning to its end.
  */
-#ifndef DEBUGINFO_PDB_LEAF_BYTES_H
-#define DEBUGINFO_PDB_LEAF_BYTES_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -117,5 +116,3 @@ static inline void take_padding(struct bytes *b)
         }
     }
 }
-
-#endif

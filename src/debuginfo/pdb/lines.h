@@ -4,8 +4,7 @@
  * Line records of one module: reads those of procedures, and sorts and cleans
  * up those of procedures and of inlined calls.
  */
-#ifndef DEBUGINFO_PDB_LINES_H
-#define DEBUGINFO_PDB_LINES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ void lines_clip(struct lines_list *list, size_t first, uint64_t start,
                 uint64_t size);
 
 void lines_list_free(struct lines_list *list);
-
-#endif

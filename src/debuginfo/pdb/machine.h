@@ -3,8 +3,7 @@
  *
  * What converters of PDBs have in common.
  */
-#ifndef DEBUGINFO_PDB_MACHINE_H
-#define DEBUGINFO_PDB_MACHINE_H
+#pragma once
 
 #include "debuginfo/failure.h"
 #include "msf.h"
@@ -17,5 +16,3 @@ unsigned pdb_pointer_size(uint32_t machine);
 /* Sets the failure of a file that msf_open() does not open.  Returns -1. */
 int pdb_open_failed(enum msf_status status, const char *text,
                     struct failure *failure);
-
-#endif

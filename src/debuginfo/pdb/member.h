@@ -6,8 +6,7 @@
  * to one.  In a damaged one it may, and then the reference writes the debug
  * output of its parser into the name.
  */
-#ifndef DEBUGINFO_PDB_MEMBER_H
-#define DEBUGINFO_PDB_MEMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct member_number member_take_number(struct bytes *bytes);
  * text is NULL.  With MEMBER_UNKNOWN, *unknown is the unknown kind. */
 enum member_status member_write(struct text *text, const uint8_t *record,
                                 uint32_t size, uint32_t *unknown);
-
-#endif

@@ -5,8 +5,7 @@
  * may be anywhere in the file.  The whole file must be in memory or in a
  * mapping.  Data is copied only if it is wanted in one piece and is scattered.
  */
-#ifndef DEBUGINFO_PDB_MSF_H
-#define DEBUGINFO_PDB_MSF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -136,5 +135,3 @@ int msf_copy(const struct msf *msf, uint32_t stream, uint32_t offset,
              uint32_t len, uint8_t *to);
 
 void msf_buffer_free(struct msf_buffer *buffer);
-
-#endif

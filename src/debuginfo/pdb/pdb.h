@@ -3,8 +3,7 @@
  *
  * Windows PDB files: what other rooms may use of their reader.
  */
-#ifndef DEBUGINFO_PDB_H
-#define DEBUGINFO_PDB_H
+#pragma once
 
 #include "debuginfo/format.h"
 
@@ -16,5 +15,3 @@ extern const struct debuginfo_format pdb_format;
 /* For its table. */
 cfi_read pdb_cfi_read;
 debuginfo_convert pdb_convert_sources;
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reads the public symbols of code from the stream of symbol records.
  */
-#ifndef DEBUGINFO_PDB_PUBLICS_H
-#define DEBUGINFO_PDB_PUBLICS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@
 int publics_read(const struct msf *msf, uint32_t stream,
                  const struct address_map *addresses,
                  struct symc_writer *writer, struct failure *failure);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The source files of a whole PDB, each of them once.
  */
-#ifndef DEBUGINFO_PDB_SOURCE_FILES_H
-#define DEBUGINFO_PDB_SOURCE_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void source_files_free(struct source_files *sources);
  * much that they cannot be real. */
 int source_files_find(struct source_files *sources, uint32_t offset,
                       uint32_t *index);
-
-#endif

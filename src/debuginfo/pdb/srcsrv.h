@@ -4,8 +4,7 @@
  * Reads the source server stream, which says where source files are in a
  * version control system.
  */
-#ifndef DEBUGINFO_PDB_SRCSRV_H
-#define DEBUGINFO_PDB_SRCSRV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ bool srcsrv_variable(const struct srcsrv *srcsrv, size_t *at,
 /* Finds where a source file is.  Returns false if that is not known. */
 bool srcsrv_find(const struct srcsrv *srcsrv, const char *path, uint32_t size,
                  struct srcsrv_info *info);
-
-#endif

@@ -4,8 +4,7 @@
  * Where the source server stream leads to on the web: the value of SRCSRVTRG,
  * in which variables stand for what the line of a file has.
  */
-#ifndef DEBUGINFO_PDB_SRCSRV_URL_H
-#define DEBUGINFO_PDB_SRCSRV_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void srcsrv_urls_begin(struct srcsrv_urls *urls, const struct srcsrv *srcsrv);
  */
 bool srcsrv_url(struct srcsrv_urls *urls, size_t entry,
                 char url[SRCSRV_URL_MAX], uint32_t *size);
-
-#endif

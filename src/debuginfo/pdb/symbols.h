@@ -4,8 +4,7 @@
  * Reads the symbol records of one module and builds trees of functions from
  * its nested scopes: procedures, separated code and inlined calls.
  */
-#ifndef DEBUGINFO_PDB_SYMBOLS_H
-#define DEBUGINFO_PDB_SYMBOLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void pdb_symbols_free(struct pdb_symbols *symbols);
  */
 int pdb_symbols_read(struct pdb_symbols *symbols, const uint8_t *data,
                      uint32_t size, struct failure *failure);
-
-#endif

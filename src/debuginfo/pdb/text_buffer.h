@@ -4,8 +4,7 @@
  * A text that grows.  If it would exceed the memory or the limit, the rest is
  * dropped and is_cut is set.
  */
-#ifndef DEBUGINFO_PDB_TEXT_BUFFER_H
-#define DEBUGINFO_PDB_TEXT_BUFFER_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -41,5 +40,3 @@ static inline void text_add_string(struct text *text, const char *string)
 void text_add_number(struct text *text, const char *format,
                      unsigned long long number);
 void text_free(struct text *text);
-
-#endif

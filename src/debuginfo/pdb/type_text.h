@@ -5,8 +5,7 @@
  * the depth of their recursion, since the types of a bad file may contain each
  * other in circles.
  */
-#ifndef DEBUGINFO_PDB_TYPE_TEXT_H
-#define DEBUGINFO_PDB_TYPE_TEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -94,5 +93,3 @@ enum type_text_status type_text_method(struct type_names *s,
 
 void type_text_missing(struct type_names *s);
 void type_text_unknown(struct type_names *s);
-
-#endif

@@ -5,8 +5,7 @@
  * index.  Places of records are learned by one walk, only as far as indices
  * are asked for.
  */
-#ifndef DEBUGINFO_PDB_TYPES_H
-#define DEBUGINFO_PDB_TYPES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ void types_free(struct types *types);
  * the file is copied into the arena. */
 enum types_status types_find(struct types *types, uint32_t index,
                              struct arena *arena, struct types_record *record);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The debug directory of a PE image: what belongs to it for debuggers.
  */
-#ifndef DEBUGINFO_PE_DEBUG_DIRECTORY_H
-#define DEBUGINFO_PE_DEBUG_DIRECTORY_H
+#pragma once
 
 #include "image.h"
 
@@ -34,5 +33,3 @@ void pe_debug_entry(const struct pe_image *image, const uint8_t *directory,
  */
 bool pe_debug_find(const uint8_t *data, size_t size, uint32_t type,
                    struct pe_debug_entry *entry);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The names that a PE image exports.
  */
-#ifndef DEBUGINFO_PE_EXPORTS_H
-#define DEBUGINFO_PE_EXPORTS_H
+#pragma once
 
 #include "debuginfo/dwarf/dwarf.h"
 #include "image.h"
@@ -17,5 +16,3 @@
  */
 int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,
                     struct failure *failure);
-
-#endif

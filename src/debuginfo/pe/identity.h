@@ -5,8 +5,7 @@
  * belongs to it.  The latter is in the CodeView record ("RSDS") that the
  * image's debug directory refers to.
  */
-#ifndef DEBUGINFO_PE_IDENTITY_H
-#define DEBUGINFO_PE_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
 
 struct pe_image;
 void pe_debug_id(const struct pe_image *image, struct pe_debug_id *id);
-
-#endif

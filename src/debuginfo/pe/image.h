@@ -4,8 +4,7 @@
  * The headers of a PE image, and what they refer to.  The format is that of
  * Microsoft's "PE Format" (learn.microsoft.com, windows/win32/debug/pe-format).
  */
-#ifndef DEBUGINFO_PE_IMAGE_H
-#define DEBUGINFO_PE_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ void pe_image_section(const struct pe_image *image, unsigned i,
 /* Returns the number that SymCaches have for the image's architecture, or 0
  * for an unknown one. */
 uint32_t pe_image_arch(const struct pe_image *image);
-
-#endif

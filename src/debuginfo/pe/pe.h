@@ -3,8 +3,7 @@
  *
  * What other rooms may use of the reader of PE images (.exe, .dll, .sys).
  */
-#ifndef DEBUGINFO_PE_H
-#define DEBUGINFO_PE_H
+#pragma once
 
 #include "debuginfo/format.h"
 #include "debuginfo/machine_code.h"
@@ -26,5 +25,3 @@ int pe_instructions_read(const uint8_t *data, size_t size, struct code *code);
 
 /* Writes a CodeCache, as the convert of a struct debuginfo_maker does. */
 debuginfo_convert pe_code_convert;
-
-#endif

@@ -4,8 +4,7 @@
  * The sections of a PE image by name.  Names of more than 8 characters, as
  * those of DWARF's sections, are in the string table of the COFF symbols.
  */
-#ifndef DEBUGINFO_PE_SECTIONS_H
-#define DEBUGINFO_PE_SECTIONS_H
+#pragma once
 
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/failure.h"
@@ -25,5 +24,3 @@ int pe_open_valid(struct pe_image *image, const uint8_t *data, size_t size,
  * "debug_info", or without ".z".  The address is not told. */
 struct dwarf_found pe_section_find(const struct pe_image *image,
                                    const char *name);
-
-#endif

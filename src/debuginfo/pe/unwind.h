@@ -3,8 +3,7 @@
  *
  * Unwind information of Windows: the table .pdata, and what it leads to.
  */
-#ifndef DEBUGINFO_PE_UNWIND_H
-#define DEBUGINFO_PE_UNWIND_H
+#pragma once
 
 #include "debuginfo/failure.h"
 #include "image.h"
@@ -28,5 +27,3 @@ int pe_unwind_amd64(const struct pe_image *image, struct cfi *cfi,
  * .pdata are corrections.  Returns 0, or -1 with failure set. */
 int pe_unwind_arm64(const struct pe_image *image, struct cfi *cfi,
                     struct failure *failure);
-
-#endif

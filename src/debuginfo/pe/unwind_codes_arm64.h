@@ -4,8 +4,7 @@
  * Unwind codes of Windows on ARM64, and those that an entry of .pdata stands
  * for, into which they are packed.
  */
-#ifndef DEBUGINFO_PE_UNWIND_CODES_ARM64_H
-#define DEBUGINFO_PE_UNWIND_CODES_ARM64_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ int codes_arm64_unpack(uint32_t word, struct arm64_code *codes);
  */
 int codes_arm64_packed_epilog(uint32_t word, const struct arm64_code *codes,
                               unsigned count, struct arm64_code *undone);
-
-#endif

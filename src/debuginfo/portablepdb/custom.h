@@ -3,8 +3,7 @@
  *
  * Rows of CustomDebugInformation (Portable PDB 1.0).
  */
-#ifndef DEBUGINFO_PORTABLEPDB_CUSTOM_H
-#define DEBUGINFO_PORTABLEPDB_CUSTOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void custom_rows_begin(struct custom_rows *rows,
 
 /* Gets the next row; returns false if there is none. */
 bool custom_rows_next(struct custom_rows *rows);
-
-#endif

@@ -4,8 +4,7 @@
  * Source files, as a portable PDB names them (Portable PDB 1.0, "Document
  * Table").
  */
-#ifndef DEBUGINFO_PORTABLEPDB_DOCUMENTS_H
-#define DEBUGINFO_PORTABLEPDB_DOCUMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ const char *document_name_read(const struct metadata_root *root,
 bool document_language(const struct metadata_root *root,
                        const struct metadata_tables *tables, uint32_t row,
                        uint32_t *language);
-
-#endif

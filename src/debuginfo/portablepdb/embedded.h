@@ -4,8 +4,7 @@
  * Portable PDBs that lie in the assembly (.dll, .exe) itself, in an entry of
  * its debug directory ("PE/COFF Specification Addendum" of .NET, type 17).
  */
-#ifndef DEBUGINFO_PORTABLEPDB_EMBEDDED_H
-#define DEBUGINFO_PORTABLEPDB_EMBEDDED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool embedded_pdb_sniff(const uint8_t *data, size_t size);
  */
 int embedded_pdb_unpack(const uint8_t *data, size_t size, uint8_t **pdb,
                         size_t *pdb_size, struct failure *failure);
-
-#endif

@@ -4,8 +4,7 @@
  * Texts of source files that lie in a portable PDB (Portable PDB 1.0, "Embedded
  * Source").
  */
-#ifndef DEBUGINFO_PORTABLEPDB_EMBEDDED_SOURCES_H
-#define DEBUGINFO_PORTABLEPDB_EMBEDDED_SOURCES_H
+#pragma once
 
 #include "custom.h"
 #include "inflate.h"
@@ -34,5 +33,3 @@ bool embedded_sources_next(struct custom_rows *rows,
 /* Unpacks a text of at most most bytes, to be freed. */
 enum inflate_status embedded_source_text(const struct embedded_source *source,
                                          size_t most, uint8_t **text);
-
-#endif

@@ -4,8 +4,7 @@
  * The heaps of blobs and GUIDs, and the numbers in blobs (ECMA-335 II.24.2.4
  * and II.23.2).
  */
-#ifndef DEBUGINFO_PORTABLEPDB_HEAP_H
-#define DEBUGINFO_PORTABLEPDB_HEAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ static inline bool blob_signed(struct blob_cursor *cursor, int32_t *number)
     }
     return blob_signed_long(cursor, number);
 }
-
-#endif

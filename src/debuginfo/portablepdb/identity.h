@@ -4,8 +4,7 @@
  * Reads the identity of a portable PDB: the 20 bytes at the beginning of its
  * "#Pdb" stream.
  */
-#ifndef DEBUGINFO_PORTABLEPDB_IDENTITY_H
-#define DEBUGINFO_PORTABLEPDB_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool portablepdb_sniff(const uint8_t *data, size_t size);
 int portablepdb_identity_read(const uint8_t *data, size_t size,
                               struct portablepdb_identity *identity,
                               char *error, size_t error_size);
-
-#endif

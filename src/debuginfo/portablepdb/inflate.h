@@ -4,8 +4,7 @@
  * Raw deflate of a known size, in which portable PDBs lie in images, and
  * source files in portable PDBs.
  */
-#ifndef DEBUGINFO_PORTABLEPDB_INFLATE_H
-#define DEBUGINFO_PORTABLEPDB_INFLATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ enum inflate_status {
  */
 enum inflate_status inflate_whole(const uint8_t *data, size_t size,
                                   size_t stated, uint8_t **unpacked);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Portable PDBs, of .NET: what other rooms may use of their reader.
  */
-#ifndef DEBUGINFO_PORTABLEPDB_H
-#define DEBUGINFO_PORTABLEPDB_H
+#pragma once
 
 #include "debuginfo/format.h"
 
@@ -14,5 +13,3 @@
 /* Converts a portable PDB in memory, or one in an image, to a PpdbCache. */
 extern const struct debuginfo_format portablepdb_format;
 extern const struct debuginfo_format embedded_pdb_format;
-
-#endif

@@ -5,8 +5,7 @@
  * Portable PDB 1.0, "#Pdb stream").  What makes a file unusable is as in the
  * "symbolic" library, which refuses it as a whole.
  */
-#ifndef DEBUGINFO_PORTABLEPDB_ROOT_H
-#define DEBUGINFO_PORTABLEPDB_ROOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool metadata_sniff(const uint8_t *data, size_t size);
  */
 int metadata_root_open(struct metadata_root *root, const uint8_t *data,
                        size_t size, struct failure *failure);
-
-#endif

@@ -4,8 +4,7 @@
  * The sequence points of a method: at which offset of its IL code begins what
  * place of the source (Portable PDB 1.0, "Sequence Points Blob").
  */
-#ifndef DEBUGINFO_PORTABLEPDB_SEQUENCE_POINTS_H
-#define DEBUGINFO_PORTABLEPDB_SEQUENCE_POINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void sequence_points_begin(struct sequence_points *points,
  * the document, 0 at the end, or -1 with points->wrong set.
  */
 int sequence_points_next(struct sequence_points *points);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The source files of a portable PDB: texts that lie in it, and links.
  */
-#ifndef DEBUGINFO_PORTABLEPDB_SOURCES_H
-#define DEBUGINFO_PORTABLEPDB_SOURCES_H
+#pragma once
 
 #include "debuginfo/failure.h"
 #include "debuginfo/format.h"
@@ -24,5 +23,3 @@ int source_links_read(struct source_links *links,
                       const struct metadata_root *root,
                       const struct metadata_tables *tables,
                       struct failure *failure);
-
-#endif

@@ -5,8 +5,7 @@
  * follows from how many rows other tables have, in this file and in the
  * assembly that it belongs to.
  */
-#ifndef DEBUGINFO_PORTABLEPDB_TABLES_H
-#define DEBUGINFO_PORTABLEPDB_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ int metadata_tables_open(struct metadata_tables *tables,
  * table's. */
 uint32_t metadata_cell(const struct metadata_table *table, uint32_t row,
                        unsigned column);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Comments that R8 writes in JSON about the class or method above them.
  */
-#ifndef DEBUGINFO_PROGUARD_COMMENT_H
-#define DEBUGINFO_PROGUARD_COMMENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ struct proguard_comment {
 int proguard_comment_read(struct proguard_comment *comment,
                           const struct proguard_text *text);
 void proguard_comment_free(struct proguard_comment *comment);
-
-#endif

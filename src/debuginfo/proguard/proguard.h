@@ -4,8 +4,7 @@
  * Mappings of ProGuard and R8: text that says which classes and methods of a
  * program have which names since it was shrunk.
  */
-#ifndef DEBUGINFO_PROGUARD_PROGUARD_H
-#define DEBUGINFO_PROGUARD_PROGUARD_H
+#pragma once
 
 #include "debuginfo/format.h"
 
@@ -19,5 +18,3 @@ extern const struct debuginfo_format proguard_format;
  * take for a mapping.  Returns 0, or -1 with failure set. */
 int proguard_convert(const uint8_t *data, size_t size,
                      const struct symc_sink *sink, struct failure *failure);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Texts point into the mapping, without a NUL at the end, and are UTF-8.
  */
-#ifndef DEBUGINFO_PROGUARD_RECORD_H
-#define DEBUGINFO_PROGUARD_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ bool proguard_next(struct proguard_records *records,
 /* Is a file a mapping?  Among its first 50 records there must be a class, and a
  * field or method after it. */
 bool proguard_sniff(const uint8_t *data, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Recognises source bundles, and reads of which module they are.
  */
-#ifndef DEBUGINFO_SOURCEBUNDLE_IDENTITY_H
-#define DEBUGINFO_SOURCEBUNDLE_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void sourcebundle_ids_free(struct sourcebundle_ids *ids);
 int sourcebundle_identity_read(const uint8_t *data, size_t size,
                                struct sourcebundle_identity *identity,
                                char *error, size_t error_size);
-
-#endif

@@ -7,8 +7,7 @@
  *   {"files": {member: {"type": ..., "path": ..., "url": ..., "headers": {}}},
  *    "source_links": {pattern: URL}, attribute: text, ...}
  */
-#ifndef DEBUGINFO_SOURCEBUNDLE_MANIFEST_H
-#define DEBUGINFO_SOURCEBUNDLE_MANIFEST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,5 +41,3 @@ int manifest_read(struct manifest *manifest, struct zip *zip,
 
 /* The file of a member; -1: the manifest does not name it. */
 ptrdiff_t manifest_find(const struct manifest *manifest, const char *member);
-
-#endif

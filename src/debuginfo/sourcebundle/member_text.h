@@ -3,8 +3,7 @@
  *
  * The text of a member of an archive.
  */
-#ifndef DEBUGINFO_SOURCEBUNDLE_MEMBER_TEXT_H
-#define DEBUGINFO_SOURCEBUNDLE_MEMBER_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ enum sourcecache_status member_text_read(struct member_text *text,
 /* Finds the reference to a source map in a script: the text after the last
  * "sourceMappingURL=" of a comment, as far as a blank, "?" or "#". */
 struct symc_text script_map(const char *text, size_t size);
-
-#endif

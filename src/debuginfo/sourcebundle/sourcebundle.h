@@ -4,8 +4,7 @@
  * Source bundles: ZIP archives of source files with a manifest, of one native
  * module, of a program of Java's, or of scripts of a web page.
  */
-#ifndef DEBUGINFO_SOURCEBUNDLE_SOURCEBUNDLE_H
-#define DEBUGINFO_SOURCEBUNDLE_SOURCEBUNDLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ extern const struct debuginfo_format sourcebundle_format;
  */
 size_t sourcebundle_scripts_check(const uint8_t *data, size_t size, char *text,
                                   size_t text_size);
-
-#endif

@@ -4,8 +4,7 @@
  * Source Link: where on the web the source files of a PDB are.  It is a JSON
  * text that maps paths, or beginnings of paths, to URLs.
  */
-#ifndef DEBUGINFO_SOURCELINK_H
-#define DEBUGINFO_SOURCELINK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void source_links_free(struct source_links *links);
  * 0, or -1 with failure set. */
 int source_links_add(struct source_links *links, const void *json, size_t size,
                      struct failure *failure);
-
-#endif

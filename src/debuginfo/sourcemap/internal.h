@@ -4,8 +4,7 @@
  * The parts of a source map, for map.c and for each other.  All functions
  * return 0, or -1 with failure set.
  */
-#ifndef DEBUGINFO_SOURCEMAP_INTERNAL_H
-#define DEBUGINFO_SOURCEMAP_INTERNAL_H
+#pragma once
 
 #include "map.h"
 
@@ -40,5 +39,3 @@ void sourcemap_sort(struct sourcemap *map);
 /* Reads the functions of Hermes from x_facebook_sources. */
 int sourcemap_read_functions(struct sourcemap *map, uint32_t list,
                              struct failure *failure);
-
-#endif

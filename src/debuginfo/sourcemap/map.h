@@ -6,8 +6,7 @@
  * a place of an original is.  What it does not read: ranges of mappings, and
  * sections that are elsewhere.
  */
-#ifndef DEBUGINFO_SOURCEMAP_MAP_H
-#define DEBUGINFO_SOURCEMAP_MAP_H
+#pragma once
 
 #include "base/arena.h"
 #include "debuginfo/failure.h"
@@ -74,5 +73,3 @@ const struct jscache_row *sourcemap_find(const struct sourcemap *map,
  * not known. */
 struct symc_string sourcemap_function(const struct sourcemap *map,
                                       const struct jscache_row *token);
-
-#endif

@@ -4,8 +4,7 @@
  * Functions of a script under their original names, by the rules of
  * js-source-scopes.
  */
-#ifndef DEBUGINFO_SOURCEMAP_SCOPES_H
-#define DEBUGINFO_SOURCEMAP_SCOPES_H
+#pragma once
 
 #include "map.h"
 
@@ -18,5 +17,3 @@
 int scopes_add(struct sourcemap *map, const char *script, size_t size,
                struct jscache_writer *writer, char *text, size_t text_size,
                struct failure *failure);
-
-#endif

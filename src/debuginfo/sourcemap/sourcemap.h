@@ -3,8 +3,7 @@
  *
  * Source maps: their reader, and how a script and its map become a JsCache.
  */
-#ifndef DEBUGINFO_SOURCEMAP_SOURCEMAP_H
-#define DEBUGINFO_SOURCEMAP_SOURCEMAP_H
+#pragma once
 
 #include "debuginfo/format.h"
 
@@ -20,5 +19,3 @@ int sourcemap_convert(const uint8_t *script, size_t script_size,
                       const struct symc_sink *sink,
                       struct debuginfo_result *result,
                       struct failure *failure);
-
-#endif

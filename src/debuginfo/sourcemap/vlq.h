@@ -5,8 +5,7 @@
  * group first; a digit from 32 on says that another one follows, and the
  * lowest bit of a number is its sign.
  */
-#ifndef DEBUGINFO_SOURCEMAP_VLQ_H
-#define DEBUGINFO_SOURCEMAP_VLQ_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@
  * a number has more than 13, or ends too early; then *p is where.
  */
 int vlq_segment(const char **p, const char *end, uint32_t numbers[VLQ_FIELDS]);
-
-#endif

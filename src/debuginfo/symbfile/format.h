@@ -9,8 +9,7 @@
  *
  * The first record is a header, and nothing but its length is known of it.
  */
-#ifndef DEBUGINFO_SYMBFILE_FORMAT_H
-#define DEBUGINFO_SYMBFILE_FORMAT_H
+#pragma once
 
 #define SYMBFILE_MAGIC "symbfile"
 #define SYMBFILE_MAGIC_SIZE 8
@@ -55,5 +54,3 @@ enum {
     SYMBFILE_LINES_LINE = 2,
     SYMBFILE_STRINGS_STRING = 1
 };
-
-#endif

@@ -4,8 +4,7 @@
  * Makes symbfiles of a SymCache.  Names are those of the SymCache without the
  * suffixes of GCC and LLVM for parts and copies of functions.
  */
-#ifndef DEBUGINFO_SYMBFILE_FROM_SYMCACHE_H
-#define DEBUGINFO_SYMBFILE_FROM_SYMCACHE_H
+#pragma once
 
 #include "debuginfo/failure.h"
 #include "debuginfo/machine_code.h"
@@ -22,5 +21,3 @@ int symbfile_pads_from_symcache(const struct symc_reader *symcache,
                                 uint64_t base, const struct code *code,
                                 const struct symc_sink *sink,
                                 struct failure *failure);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The functions at one location of a SymCache, as a symbfile has them.
  */
-#ifndef DEBUGINFO_SYMBFILE_FROM_SYMCACHE_CHAIN_H
-#define DEBUGINFO_SYMBFILE_FROM_SYMCACHE_CHAIN_H
+#pragma once
 
 #include "base/arena.h"
 #include "debuginfo/failure.h"
@@ -35,5 +34,3 @@ int inline_chain_read(const struct symc_reader *symcache, uint32_t location,
 int inline_chain_path(const struct symc_reader *symcache, uint32_t file,
                       struct arena *arena, struct symc_string *path,
                       struct failure *failure);
-
-#endif

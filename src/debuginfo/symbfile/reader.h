@@ -4,8 +4,7 @@
  * Reads the records of a symbfile in memory, in their order.  Texts point into
  * the file; they are UTF-8, and absent if their data is NULL.
  */
-#ifndef DEBUGINFO_SYMBFILE_READER_H
-#define DEBUGINFO_SYMBFILE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ void symbfile_reader_free(struct symbfile_reader *reader);
  */
 int symbfile_reader_next(struct symbfile_reader *reader,
                          struct symbfile_record *record);
-
-#endif

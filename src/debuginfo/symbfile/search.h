@@ -3,8 +3,7 @@
  *
  * All records of a symbfile, by address.
  */
-#ifndef DEBUGINFO_SYMBFILE_SEARCH_H
-#define DEBUGINFO_SYMBFILE_SEARCH_H
+#pragma once
 
 #include "base/arena.h"
 #include "debuginfo/failure.h"
@@ -43,5 +42,3 @@ void symbfile_search_free(struct symbfile_search *search);
  */
 long symbfile_search_at(struct symbfile_search *search, uint64_t address,
                         const struct symbfile_frame **frames);
-
-#endif

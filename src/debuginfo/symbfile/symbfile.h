@@ -4,8 +4,7 @@
  * What other rooms may use of the reader and writer of symbfiles, in which
  * Elastic's Universal Profiling and OpenTelemetry's eBPF profiler keep names.
  */
-#ifndef DEBUGINFO_SYMBFILE_H
-#define DEBUGINFO_SYMBFILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ extern const struct debuginfo_format symbfile_format;
 int symbfile_join_parts(const uint8_t *data, size_t size,
                         const struct symc_sink *sink, char *error,
                         size_t error_size);
-
-#endif

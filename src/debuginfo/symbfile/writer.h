@@ -8,8 +8,7 @@
  *
  * Functions that return int return 0, or -1 with the failure set.
  */
-#ifndef DEBUGINFO_SYMBFILE_WRITER_H
-#define DEBUGINFO_SYMBFILE_WRITER_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/hash_table.h"
@@ -47,5 +46,3 @@ int symbfile_writer_add(struct symbfile_writer *writer,
 
 /* Writes what is left. */
 int symbfile_writer_finish(struct symbfile_writer *writer);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reads the bytes of a WebAssembly module from left to right.
  */
-#ifndef DEBUGINFO_WASM_BYTES_H
-#define DEBUGINFO_WASM_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct wasm_bytes wasm_part(struct wasm_bytes *bytes);
 
 /* Is the unread rest this text? */
 bool wasm_bytes_are(const struct wasm_bytes *bytes, const char *text);
-
-#endif

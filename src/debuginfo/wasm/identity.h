@@ -4,8 +4,7 @@
  * What a WebAssembly module is known by, and what it has: its debug id is the
  * custom section "build_id" (tool-conventions, BuildId.md), without an age.
  */
-#ifndef DEBUGINFO_WASM_IDENTITY_H
-#define DEBUGINFO_WASM_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool wasm_sniff(const uint8_t *data, size_t size);
 int wasm_identity_read(const uint8_t *data, size_t size,
                        struct wasm_identity *identity, char *error,
                        size_t error_size);
-
-#endif

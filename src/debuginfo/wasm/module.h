@@ -5,8 +5,7 @@
  * 5.5): its functions, their names, and the custom sections of debug
  * information.
  */
-#ifndef DEBUGINFO_WASM_MODULE_H
-#define DEBUGINFO_WASM_MODULE_H
+#pragma once
 
 #include "debuginfo/dwarf/dwarf.h"
 #include "identity.h"
@@ -43,5 +42,3 @@ int wasm_module_read(const uint8_t *data, size_t size,
  * "debug_info".  Its data is NULL if there is none. */
 struct dwarf_section wasm_dwarf_section(const struct wasm_module *module,
                                         const char *name);
-
-#endif

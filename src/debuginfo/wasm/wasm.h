@@ -3,8 +3,7 @@
  *
  * What other rooms may use of the reader of WebAssembly modules.
  */
-#ifndef DEBUGINFO_WASM_H
-#define DEBUGINFO_WASM_H
+#pragma once
 
 #include "debuginfo/format.h"
 
@@ -12,5 +11,3 @@
 
 /* Converts a WebAssembly module in memory to a SymCache. */
 extern const struct debuginfo_format wasm_format;
-
-#endif

@@ -4,8 +4,7 @@
  * A zip archive in memory, read by minizip.  Its names and numbers are checked
  * here as far as they matter; nothing is opened.
  */
-#ifndef DEBUGINFO_ZIP_H
-#define DEBUGINFO_ZIP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ typedef int (*zip_take_fn)(void *arg, const uint8_t *data, size_t size);
  */
 int zip_unpack(struct zip *zip, zip_take_fn take, void *arg, char *error,
                size_t error_size);
-
-#endif

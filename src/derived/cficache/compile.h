@@ -5,8 +5,7 @@
  * compiles as well, to one that fails: readers of the text do not look at an
  * expression before they need it.
  */
-#ifndef DERIVED_CFICACHE_COMPILE_H
-#define DERIVED_CFICACHE_COMPILE_H
+#pragma once
 
 #include "base/hash_table.h"
 #include "program.h"
@@ -62,5 +61,3 @@ bool cficache_simplify(const struct cficache_code *code, unsigned num_names,
  * end. */
 bool cficache_word(const char **text, size_t *size, const char **word,
                    size_t *word_size);
-
-#endif

@@ -4,8 +4,7 @@
  * Computes what rules and programs come to.  They are checked again while they
  * run: a file that was not verified can make them fail and nothing else.
  */
-#ifndef DERIVED_CFICACHE_EVALUATE_H
-#define DERIVED_CFICACHE_EVALUATE_H
+#pragma once
 
 #include "reader.h"
 
@@ -43,5 +42,3 @@ bool cficache_evaluate_win(const struct cficache_reader *reader,
                            const struct cficache_win *win,
                            struct cficache_variables *variables,
                            const struct cficache_memory *memory);
-
-#endif

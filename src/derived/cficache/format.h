@@ -21,8 +21,7 @@
  * address says: the number of a set, or in the third map that of a record + 1.
  * Below the first start it holds 0.
  */
-#ifndef DERIVED_CFICACHE_FORMAT_H
-#define DERIVED_CFICACHE_FORMAT_H
+#pragma once
 
 #define CFICACHE_MAGIC "SCFI"
 #define CFICACHE_VERSION 1
@@ -60,5 +59,3 @@
  * handler returns to it: its caller was interrupted, and did not call.  Readers
  * that do not know it have no such register. */
 #define CFICACHE_SIGNAL ".signal"
-
-#endif

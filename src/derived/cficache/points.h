@@ -4,8 +4,7 @@
  * Makes a map, which holds a value for every address, of spans of addresses
  * that may overlap.
  */
-#ifndef DERIVED_CFICACHE_POINTS_H
-#define DERIVED_CFICACHE_POINTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ int cficache_points_map(struct cficache_points *map,
 int cficache_points_merge(struct cficache_points *map,
                           const struct cficache_points *over,
                           const struct cficache_points *below);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Pieces of bytes, of which equal ones are stored once.
  */
-#ifndef DERIVED_CFICACHE_POOL_H
-#define DERIVED_CFICACHE_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ int cficache_pool_add(struct cficache_pool *pool, const void *data, size_t size,
 
 /* Returns where a piece begins. */
 uint32_t cficache_pool_start(const struct cficache_pool *pool, uint32_t number);
-
-#endif

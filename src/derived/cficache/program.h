@@ -6,8 +6,7 @@
  * NUMBER follows with 8 bytes and NAME with one.  There are no jumps, so what
  * the stack holds is known before a program runs.
  */
-#ifndef DERIVED_CFICACHE_PROGRAM_H
-#define DERIVED_CFICACHE_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ const char *cficache_program_check(enum cficache_program kind,
  */
 bool cficache_program_compute(enum cficache_operation operation, uint64_t left,
                               uint64_t right, uint64_t *result);
-
-#endif

@@ -5,8 +5,7 @@
  * nothing outside of data[0..size) is read, whatever the file says.  A rule or
  * a program that is out of bounds fails; verify.c reports such errors.
  */
-#ifndef DERIVED_CFICACHE_READER_H
-#define DERIVED_CFICACHE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -141,5 +140,3 @@ const uint8_t *cficache_reader_program(const struct cficache_reader *reader,
  */
 enum symc_verify_status cficache_verify(const struct cficache_reader *reader,
                                         char *error, size_t error_size);
-
-#endif

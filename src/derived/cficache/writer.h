@@ -5,8 +5,7 @@
  * it is done here: rows are put in order and summed up, of ranges that overlap
  * the first one stays, and what cannot be found is left out.
  */
-#ifndef DERIVED_CFICACHE_WRITER_H
-#define DERIVED_CFICACHE_WRITER_H
+#pragma once
 
 #include "compile.h"
 #include "points.h"
@@ -106,5 +105,3 @@ enum symc_status
 cficache_writer_finish(struct cficache_writer *writer,
                        const struct cficache_identity *identity,
                        const struct symc_sink *sink);
-
-#endif

@@ -3,11 +3,8 @@
  *
  * CodeCaches, for those who write them and those who read them.
  */
-#ifndef DERIVED_CODECACHE_CODECACHE_H
-#define DERIVED_CODECACHE_CODECACHE_H
+#pragma once
 
 #include "format.h"
 #include "reader.h"
 #include "writer.h"
-
-#endif

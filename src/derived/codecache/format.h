@@ -14,8 +14,7 @@
  *
  * Addresses are relative to the start of the module, as those of SymCaches.
  */
-#ifndef DERIVED_CODECACHE_FORMAT_H
-#define DERIVED_CODECACHE_FORMAT_H
+#pragma once
 
 #define CODECACHE_MAGIC "SCOD"
 #define CODECACHE_VERSION 1
@@ -32,5 +31,3 @@
 
 #define CODECACHE_PART_SIZE 12
 #define CODECACHE_MARK_SIZE 8
-
-#endif

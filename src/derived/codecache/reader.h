@@ -4,8 +4,7 @@
  * Reads a CodeCache in place: nothing is copied, allocated or changed, and
  * nothing outside of data[0..size) is read, whatever the file says.
  */
-#ifndef DERIVED_CODECACHE_READER_H
-#define DERIVED_CODECACHE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ uint32_t codecache_reader_mode(const struct codecache_reader *reader,
  */
 enum symc_verify_status codecache_verify(const struct codecache_reader *reader,
                                          char *error, size_t error_size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Writes a CodeCache.
  */
-#ifndef DERIVED_CODECACHE_WRITER_H
-#define DERIVED_CODECACHE_WRITER_H
+#pragma once
 
 #include "reader.h"
 
@@ -27,5 +26,3 @@ struct codecache_content {
 /* Writes the file.  It cannot have 4 GiB or more: that is SYMC_NO_MEMORY. */
 enum symc_status codecache_write(const struct codecache_content *content,
                                  const struct symc_sink *sink);
-
-#endif

@@ -16,8 +16,7 @@
  * writes zero where we have the number of these files.  Lines and columns are
  * from 0, columns are units of UTF-16.
  */
-#ifndef DERIVED_JSCACHE_FORMAT_H
-#define DERIVED_JSCACHE_FORMAT_H
+#pragma once
 
 #define JSCACHE_MAGIC "SMCA"
 #define JSCACHE_VERSION 2
@@ -39,5 +38,3 @@
 #define JSCACHE_NONE 0xFFFFFFFFu
 #define JSCACHE_ANONYMOUS                                                     \
     0xFFFFFFFEu /* the scope of a function without name */
-
-#endif

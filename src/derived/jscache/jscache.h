@@ -3,11 +3,8 @@
  *
  * JsCaches, for those who write them and those who read them.
  */
-#ifndef DERIVED_JSCACHE_JSCACHE_H
-#define DERIVED_JSCACHE_JSCACHE_H
+#pragma once
 
 #include "format.h"
 #include "reader.h"
 #include "writer.h"
-
-#endif

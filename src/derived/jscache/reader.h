@@ -5,8 +5,7 @@
  * nothing outside of data[0..size) is read, whatever the file says.  Strings
  * that are out of bounds are absent; verify.c reports such errors.
  */
-#ifndef DERIVED_JSCACHE_READER_H
-#define DERIVED_JSCACHE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ unsigned jscache_reader_lines(const struct jscache_reader *reader,
  */
 enum symc_verify_status jscache_verify(const struct jscache_reader *reader,
                                        char *error, size_t error_size);
-
-#endif

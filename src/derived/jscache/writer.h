@@ -3,8 +3,7 @@
  *
  * Writes a JsCache: first its files, then rows for all tokens of the map.
  */
-#ifndef DERIVED_JSCACHE_WRITER_H
-#define DERIVED_JSCACHE_WRITER_H
+#pragma once
 
 #include "derived/symcache/symcache.h"
 #include "format.h"
@@ -56,5 +55,3 @@ enum symc_status jscache_writer_text(struct jscache_writer *writer,
 enum symc_status jscache_writer_finish(struct jscache_writer *writer,
                                        struct jscache_row *rows, size_t n,
                                        const struct symc_sink *sink);
-
-#endif

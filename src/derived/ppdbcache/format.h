@@ -9,8 +9,7 @@
  * which the place with the same index begins.  A string is a LEB128 length and
  * its UTF-8.
  */
-#ifndef DERIVED_PPDBCACHE_FORMAT_H
-#define DERIVED_PPDBCACHE_FORMAT_H
+#pragma once
 
 #define PPDBCACHE_VERSION 1
 #define PPDBCACHE_HEADER 72
@@ -27,5 +26,3 @@
 #define PPDBCACHE_FILE_SIZE 8
 #define PPDBCACHE_PLACE_SIZE 8
 #define PPDBCACHE_RANGE_SIZE 8
-
-#endif

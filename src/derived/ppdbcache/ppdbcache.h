@@ -3,11 +3,8 @@
  *
  * PpdbCaches, for those who write them and those who read them.
  */
-#ifndef DERIVED_PPDBCACHE_PPDBCACHE_H
-#define DERIVED_PPDBCACHE_PPDBCACHE_H
+#pragma once
 
 #include "format.h"
 #include "reader.h"
 #include "writer.h"
-
-#endif

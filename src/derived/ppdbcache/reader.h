@@ -6,8 +6,7 @@
  * out of bounds is absent, as in the "symbolic" library; verify.c reports such
  * errors.
  */
-#ifndef DERIVED_PPDBCACHE_READER_H
-#define DERIVED_PPDBCACHE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ bool ppdbcache_reader_lookup(const struct ppdbcache_reader *reader,
  */
 enum symc_verify_status ppdbcache_verify(const struct ppdbcache_reader *reader,
                                          char *error, size_t error_size);
-
-#endif

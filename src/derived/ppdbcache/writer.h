@@ -4,8 +4,7 @@
  * Builds a PpdbCache.  The output is byte for byte what the "symbolic" library
  * writes for the same input.
  */
-#ifndef DERIVED_PPDBCACHE_WRITER_H
-#define DERIVED_PPDBCACHE_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ enum symc_status
 ppdbcache_writer_finish(struct ppdbcache_writer *writer,
                         const struct ppdbcache_identity *identity,
                         const struct symc_sink *sink);
-
-#endif

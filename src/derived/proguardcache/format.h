@@ -26,8 +26,7 @@
  *
  * Names, files, arguments and descriptors are offsets in the strings.
  */
-#ifndef DERIVED_PROGUARDCACHE_FORMAT_H
-#define DERIVED_PROGUARDCACHE_FORMAT_H
+#pragma once
 
 #define PROGUARDCACHE_MAGIC "SPRG"
 #define PROGUARDCACHE_VERSION 1
@@ -51,5 +50,3 @@
 #define PROGUARDCACHE_SYNTHESIZED 1u
 #define PROGUARDCACHE_OUTLINE 2u
 #define PROGUARDCACHE_FLAGS 3u
-
-#endif

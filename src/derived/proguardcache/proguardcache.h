@@ -3,11 +3,8 @@
  *
  * ProguardCaches, for those who write them and those who read them.
  */
-#ifndef DERIVED_PROGUARDCACHE_PROGUARDCACHE_H
-#define DERIVED_PROGUARDCACHE_PROGUARDCACHE_H
+#pragma once
 
 #include "format.h"
 #include "reader.h"
 #include "writer.h"
-
-#endif

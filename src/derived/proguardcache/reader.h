@@ -6,8 +6,7 @@
  * index or an offset out of bounds refers to is absent or empty; verify.c
  * reports such errors.
  */
-#ifndef DERIVED_PROGUARDCACHE_READER_H
-#define DERIVED_PROGUARDCACHE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -146,5 +145,3 @@ bool proguardcache_reader_outlined(const struct proguardcache_reader *reader,
 enum symc_verify_status
 proguardcache_verify(const struct proguardcache_reader *reader, char *error,
                      size_t error_size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Builds a ProguardCache from what a mapping says, in its order.
  */
-#ifndef DERIVED_PROGUARDCACHE_WRITER_H
-#define DERIVED_PROGUARDCACHE_WRITER_H
+#pragma once
 
 #include "base/hash_table.h"
 #include "derived/symcache/symcache.h"
@@ -145,5 +144,3 @@ proguardcache_writer_rule(struct proguardcache_writer *writer,
 enum symc_status
 proguardcache_writer_finish(struct proguardcache_writer *writer,
                             const struct symc_sink *sink);
-
-#endif

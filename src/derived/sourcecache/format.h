@@ -19,8 +19,7 @@
  * The texts are not packed: eleven lines of one are read where they lie, and
  * nothing is unpacked for a request.  A string is an offset and a size.
  */
-#ifndef DERIVED_SOURCECACHE_FORMAT_H
-#define DERIVED_SOURCECACHE_FORMAT_H
+#pragma once
 
 #define SOURCECACHE_MAGIC "SRCC"
 #define SOURCECACHE_END "CCRS"
@@ -73,5 +72,3 @@
 
 /* They are looked at one after the other. */
 #define SOURCECACHE_LINKS_MAX 1000
-
-#endif

@@ -5,8 +5,7 @@
  * nothing outside of data[0..size) is read, whatever the file says.  What is
  * out of bounds is absent; verify.c reports such errors.
  */
-#ifndef DERIVED_SOURCECACHE_READER_H
-#define DERIVED_SOURCECACHE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -141,5 +140,3 @@ unsigned sourcecache_text_lines(const char *text, size_t size, uint32_t first,
 enum symc_verify_status
 sourcecache_verify(const struct sourcecache_reader *reader, char *error,
                    size_t error_size);
-
-#endif

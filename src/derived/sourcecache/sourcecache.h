@@ -4,11 +4,8 @@
  * SourceCaches: the texts of source files, found by path, URL or debug id, and
  * by line, for those who write them and those who read them.
  */
-#ifndef DERIVED_SOURCECACHE_SOURCECACHE_H
-#define DERIVED_SOURCECACHE_SOURCECACHE_H
+#pragma once
 
 #include "format.h"
 #include "reader.h"
 #include "writer.h"
-
-#endif

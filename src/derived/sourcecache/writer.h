@@ -4,8 +4,7 @@
  * Builds a SourceCache.  Texts are written as they come; all else is kept until
  * the end.
  */
-#ifndef DERIVED_SOURCECACHE_WRITER_H
-#define DERIVED_SOURCECACHE_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ sourcecache_writer_attribute(struct sourcecache_writer *writer,
 /* Ends the file.  Afterwards the writer can only be freed. */
 enum symc_status
 sourcecache_writer_finish(struct sourcecache_writer *writer);
-
-#endif

@@ -18,8 +18,7 @@
  * the lowest bit on.  That is half as much again, and takes a third of the
  * time.
  */
-#ifndef DERIVED_SYMCACHE_DELTA_ENCODING_H
-#define DERIVED_SYMCACHE_DELTA_ENCODING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ bool symc_narrow_locations(uint8_t *to, const struct symc_location *locations,
                            size_t n);
 void symc_widen_locations(const uint8_t *from, struct symc_location *locations,
                           size_t n);
-
-#endif

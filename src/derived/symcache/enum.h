@@ -4,8 +4,7 @@
  * Numbers that a SymCache stores for architectures and languages, and the
  * names that the "symbolic" library gives them.
  */
-#ifndef DERIVED_SYMCACHE_ENUM_H
-#define DERIVED_SYMCACHE_ENUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ bool symc_arch_find(const char *name, uint32_t *number);
 /* Returns the name of the language with this stored number, for example "cpp"
  * or "unknown". */
 const char *symc_language_name(uint32_t stored);
-
-#endif

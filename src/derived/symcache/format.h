@@ -4,8 +4,7 @@
  * The layout of a SymCache.  All numbers are little-endian, all parts begin at
  * multiples of 8.
  */
-#ifndef DERIVED_SYMCACHE_FORMAT_H
-#define DERIVED_SYMCACHE_FORMAT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ static inline void symc_store(uint8_t *p, uint32_t value)
     p[2] = (uint8_t)(value >> 16);
     p[3] = (uint8_t)(value >> 24);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * What files of all derived kinds but SymCaches begin with: four letters, and
  * a version of 32 bits.
  */
-#ifndef DERIVED_SYMCACHE_HEAD_H
-#define DERIVED_SYMCACHE_HEAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ enum symc_reader_status symc_head_check(const struct symc_head *head,
 /* The same of where its parts end. */
 enum symc_reader_status symc_head_check_end(uint64_t end, size_t size,
                                             char *error, size_t error_size);
-
-#endif

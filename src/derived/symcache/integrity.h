@@ -5,8 +5,7 @@
  * must be zero, and the string tables of SymCaches, which other kinds have,
  * too.
  */
-#ifndef DERIVED_SYMCACHE_INTEGRITY_H
-#define DERIVED_SYMCACHE_INTEGRITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ enum symc_verify_status integrity_strings(struct integrity *v,
 bool integrity_is_string(const struct integrity *v, uint32_t offset);
 
 void integrity_end(struct integrity *v);
-
-#endif

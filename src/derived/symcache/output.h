@@ -4,8 +4,7 @@
  * Output of a writer, collected until there is a block of it.  SymCaches are
  * written so, and the other files that are made of originals.
  */
-#ifndef DERIVED_SYMCACHE_OUTPUT_H
-#define DERIVED_SYMCACHE_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ void symc_output_words(struct symc_output *out, const uint32_t *words,
 /* The section of strings. */
 void symc_output_strings(struct symc_output *out,
                          const struct symc_string_table *strings);
-
-#endif

@@ -5,8 +5,7 @@
  * stores.  Handles Windows and Unix paths on any system.  The result is the
  * same as that of the "symbolic" library.
  */
-#ifndef DERIVED_SYMCACHE_PATH_H
-#define DERIVED_SYMCACHE_PATH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ size_t symc_path_room(const struct symc_string *comp_dir,
 size_t symc_path_join(const struct symc_string *comp_dir,
                       const struct symc_string *directory,
                       const struct symc_string *name, char *out);
-
-#endif

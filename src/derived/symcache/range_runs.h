@@ -4,8 +4,7 @@
  * Iterates over sealed ranges in address order, run by run.  A run is one
  * block, or several that overlap and are therefore resolved together.
  */
-#ifndef DERIVED_SYMCACHE_RANGE_RUNS_H
-#define DERIVED_SYMCACHE_RANGE_RUNS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ const uint32_t *symc_runs_addresses(struct symc_runs *runs);
 /* Gets the next n locations of the run. */
 void symc_runs_locations(struct symc_runs *runs,
                          struct symc_location *locations, size_t n);
-
-#endif

@@ -14,8 +14,7 @@
  * blocks are ordered by their first address; only blocks that overlap must be
  * resolved together.
  */
-#ifndef DERIVED_SYMCACHE_RANGES_H
-#define DERIVED_SYMCACHE_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ size_t symc_ranges_decide(const struct symc_location *locations,
                           uint64_t *keys, size_t n);
 
 void symc_ranges_free(struct symc_ranges *ranges);
-
-#endif

@@ -6,8 +6,7 @@
  * says.  If an index or a string offset is out of bounds, what it refers to is
  * absent, as in the "symbolic" library; verify.c reports such errors.
  */
-#ifndef DERIVED_SYMCACHE_READER_H
-#define DERIVED_SYMCACHE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -124,5 +123,3 @@ bool symc_reader_next(struct symc_frames *frames, struct symc_frame *frame);
 
 /* Is a location a gap?  Then all four of its fields are SYMC_NONE. */
 bool symc_location_is_gap(const struct symc_location *location);
-
-#endif

@@ -4,8 +4,7 @@
  * An ordered set of records, each a few 32-bit words: it has each distinct
  * record once, in order of first insertion, and finds it by its words.
  */
-#ifndef DERIVED_SYMCACHE_RECORD_SET_H
-#define DERIVED_SYMCACHE_RECORD_SET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void symc_set_forget(struct symc_set *set);
  * or -1 if memory or the 32-bit indices run out. */
 int symc_set_insert(struct symc_set *set, const uint32_t *record,
                     uint32_t *index);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * All are hexadecimal digits; LENGTH, of the whole string, has four.
  */
-#ifndef DERIVED_SYMCACHE_SEGMENTS_H
-#define DERIVED_SYMCACHE_SEGMENTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ uint64_t symc_segments_address(const struct symc_segments *segments,
 
 /* Where the code that is listed ends in memory; 0 if none is. */
 uint64_t symc_segments_end(const struct symc_segments *segments);
-
-#endif

@@ -4,8 +4,7 @@
  * Reads a string of the string section: a length, and that many bytes of
  * UTF-8.
  */
-#ifndef DERIVED_SYMCACHE_STRING_H
-#define DERIVED_SYMCACHE_STRING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ const char *symc_string_read(const uint8_t *section, size_t size,
 const char *symc_string_find(const uint8_t *section, size_t size,
                              size_t offset, uint32_t version,
                              struct symc_string *string);
-
-#endif

@@ -6,8 +6,7 @@
  * itself is the only copy, or, if it refers, there is none; an index of offsets
  * is used to find a string.
  */
-#ifndef DERIVED_SYMCACHE_STRING_TABLE_H
-#define DERIVED_SYMCACHE_STRING_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ const uint8_t *symc_string_table_text(const struct symc_string_table *strings,
 /* Writes a length as it is before a text: at most 10 bytes.  Returns how many.
  */
 size_t symc_string_table_length(uint8_t *to, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The SYMC file format, for those who write it and those who read it.
  */
-#ifndef DERIVED_SYMCACHE_SYMCACHE_H
-#define DERIVED_SYMCACHE_SYMCACHE_H
+#pragma once
 
 #include "enum.h"
 #include "format.h"
@@ -19,5 +18,3 @@
 #include "unstable_sort.h"
 #include "verify.h"
 #include "writer.h"
-
-#endif

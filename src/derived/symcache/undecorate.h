@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef DERIVED_SYMCACHE_UNDECORATE_H
-#define DERIVED_SYMCACHE_UNDECORATE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  * *name and *size.  C++ names and names with an argument list are not changed.
  */
 void symc_undecorate(const char **name, size_t *size);
-
-#endif

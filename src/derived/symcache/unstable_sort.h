@@ -6,8 +6,7 @@
  * bytes, this sort leaves equal keys in the same order as symc_sort_unstable
  * of Rust 1.96, with which the pinned reference is built.
  */
-#ifndef DERIVED_SYMCACHE_UNSTABLE_SORT_H
-#define DERIVED_SYMCACHE_UNSTABLE_SORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct symc_sort_item {
 
 /* Sorts n items by key. */
 void symc_sort_unstable(struct symc_sort_item *items, size_t n);
-
-#endif

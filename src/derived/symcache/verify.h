@@ -4,8 +4,7 @@
  * Checks whether a SymCache complies with the format in full, which is more
  * than reading it needs.  A file is checked before it is published.
  */
-#ifndef DERIVED_SYMCACHE_VERIFY_H
-#define DERIVED_SYMCACHE_VERIFY_H
+#pragma once
 
 #include "reader.h"
 
@@ -27,5 +26,3 @@ enum symc_verify_status {
  */
 enum symc_verify_status symc_verify(struct symc_reader *reader, char *error,
                                     size_t error_size);
-
-#endif

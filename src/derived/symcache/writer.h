@@ -6,8 +6,7 @@
  * all symbols.  The output is byte for byte what the "symbolic" library writes
  * for the same input.
  */
-#ifndef DERIVED_SYMCACHE_WRITER_H
-#define DERIVED_SYMCACHE_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -192,5 +191,3 @@ void symc_writer_order(struct symc_writer *writer, uint64_t *order, size_t n);
 enum symc_status symc_writer_finish(struct symc_writer *writer,
                                     const struct symc_identity *identity,
                                     const struct symc_sink *sink);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Bytes in, structures out, and JSON of these: no I/O.
  */
-#ifndef REPORTS_APPLE_APPLE_H
-#define REPORTS_APPLE_APPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -143,5 +142,3 @@ void apple_write_json(const struct apple_report *report,
 
 /* The crash in more words; its data is NULL: there are none. */
 struct apple_text apple_details(const struct apple_report *report);
-
-#endif

@@ -6,8 +6,7 @@
  * describes most members in "Interpreting the JSON format of a crash report".
  * Before, the report after the first object was text.
  */
-#ifndef REPORTS_APPLE_IPS_H
-#define REPORTS_APPLE_IPS_H
+#pragma once
 
 #include "apple.h"
 
@@ -28,5 +27,3 @@ bool apple_ips_is_body(const char *text, size_t size);
 
 /* Reads the object at report->rest, as apple_read(). */
 int apple_ips_read(struct apple_report *report);
-
-#endif

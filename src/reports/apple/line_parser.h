@@ -4,8 +4,7 @@
  * Single lines of Apple's crash reports.  Each function says whether a line
  * has its form.  Lines have no blanks at their end.
  */
-#ifndef REPORTS_APPLE_LINE_PARSER_H
-#define REPORTS_APPLE_LINE_PARSER_H
+#pragma once
 
 #include "apple.h"
 
@@ -62,5 +61,3 @@ bool parse_time(struct apple_text text, int64_t *seconds);
 
 /* A number of at most 32 bits in digits. */
 bool line_number(struct apple_text text, uint32_t *number);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reports whose lines a mail or a ticket has quoted or indented.
  */
-#ifndef REPORTS_APPLE_QUOTE_H
-#define REPORTS_APPLE_QUOTE_H
+#pragma once
 
 #include "apple.h"
 
@@ -14,5 +13,3 @@ struct apple_text find_quote(const char *text, size_t size);
 
 /* Cuts off as much of the quote as the line begins with. */
 void cut_quote(struct apple_text *line, struct apple_text quote);
-
-#endif

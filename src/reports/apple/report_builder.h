@@ -4,8 +4,7 @@
  * Adds what was read to a report, within its limits: what is too much is left
  * out, and noted.  Those that return a bool return false without memory.
  */
-#ifndef REPORTS_APPLE_REPORT_BUILDER_H
-#define REPORTS_APPLE_REPORT_BUILDER_H
+#pragma once
 
 #include "apple.h"
 
@@ -31,5 +30,3 @@ bool apple_add_information(struct apple_report *report,
 
 /* When all is read. */
 void apple_sort_registers(struct apple_report *report);
-
-#endif

@@ -27,8 +27,7 @@
  * In both, modules[].lookup_file is the debug file to look for, if it differs
  * from debug_file.
  */
-#ifndef REPORTS_CRASH_CRASH_H
-#define REPORTS_CRASH_CRASH_H
+#pragma once
 
 enum crash_kind { CRASH_MINIDUMP = 1, CRASH_APPLE, CRASH_KINDS };
 
@@ -77,5 +76,3 @@ enum crash_refusal {
     CRASH_BAD_CODING, /* 415 */
     CRASH_NO_MEMORY
 };
-
-#endif

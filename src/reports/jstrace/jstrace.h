@@ -5,8 +5,7 @@
  * them ("    at f (https://x/a.js:1:2)"), and Firefox and Safari
  * ("f@https://x/a.js:1:2").  Bytes in, a structure out, no I/O.
  */
-#ifndef REPORTS_JSTRACE_JSTRACE_H
-#define REPORTS_JSTRACE_JSTRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ bool jstrace_read(const char *line, size_t size, struct jstrace_frame *frame);
 
 /* Whether a text has a frame. */
 bool jstrace_is_trace(const char *text, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Checked access to the bytes of a dump.
  */
-#ifndef REPORTS_MINIDUMP_BYTES_H
-#define REPORTS_MINIDUMP_BYTES_H
+#pragma once
 
 #include "base/byte_order.h"
 #include "minidump.h"
@@ -97,5 +96,3 @@ bool system_read(struct minidump *dump);
 
 /* Writes the reason of the dump's exception, and its address. */
 void reason_write(struct minidump *dump);
-
-#endif

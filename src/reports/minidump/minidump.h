@@ -8,8 +8,7 @@
  * Every location in a dump is checked.  Only what crash reports need is read:
  * dumps hold command lines, environments and passwords.
  */
-#ifndef REPORTS_MINIDUMP_MINIDUMP_H
-#define REPORTS_MINIDUMP_MINIDUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -180,5 +179,3 @@ struct stackwalk minidump_walk(const struct minidump *dump,
 
 /* "Windows", "macOS", ... as Symbolicator answers it; "" for others. */
 const char *minidump_os_name(enum minidump_os os);
-
-#endif

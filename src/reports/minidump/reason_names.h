@@ -3,8 +3,7 @@
  *
  * Names of exceptions, signals and what comes with them.
  */
-#ifndef REPORTS_MINIDUMP_REASON_NAMES_H
-#define REPORTS_MINIDUMP_REASON_NAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ enum reason_names_table {
 
 /* Returns the name of a code in a table, or NULL. */
 const char *reason_names_find(enum reason_names_table table, uint64_t code);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Reads a body of the type multipart/form-data (RFC 7578).
  */
-#ifndef REPORTS_MULTIPART_MULTIPART_H
-#define REPORTS_MULTIPART_MULTIPART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ struct multipart_part {
 int multipart_read(const uint8_t *data, size_t size, const char *boundary,
                    void (*found)(void *arg, const struct multipart_part *part),
                    void *arg, char *error, size_t error_size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What the formats share; for this folder only.
  */
-#ifndef REPORTS_PROFILE_FORMATS_H
-#define REPORTS_PROFILE_FORMATS_H
+#pragma once
 
 #include "profile.h"
 
@@ -38,5 +37,3 @@ bool profile_is_hex(const struct symc_string *text, size_t min, size_t max);
 
 struct symc_string profile_name(const struct profile *profile,
                                 uint32_t number);
-
-#endif

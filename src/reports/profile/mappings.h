@@ -6,8 +6,7 @@
  * one: mappings of the same file in the same process are a chain, the newest
  * first, and trees have what is found by an address of all of them.
  */
-#ifndef REPORTS_PROFILE_MAPPINGS_H
-#define REPORTS_PROFILE_MAPPINGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ uint64_t profile_relative(const struct profile_mappings *mappings,
                           uint64_t address, uint64_t *reach);
 
 void profile_mappings_free(struct profile_mappings *mappings);
-
-#endif

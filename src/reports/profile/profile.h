@@ -12,8 +12,7 @@
  *
  * Bytes in, bytes out; nothing is opened.
  */
-#ifndef REPORTS_PROFILE_H
-#define REPORTS_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -132,5 +131,3 @@ void profile_free(struct profile *profile);
 
 /* Why there is no result; the text is a sentence. */
 enum profile_refusal { PROFILE_BAD = 1, PROFILE_LARGE, PROFILE_CODING };
-
-#endif

@@ -5,8 +5,7 @@
  * says which modules it needs; somebody else gets them, however long it takes;
  * then the call writes its answer.  Nothing here waits, opens or listens.
  */
-#ifndef SYMBOLICATED_API_H
-#define SYMBOLICATED_API_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -313,5 +312,3 @@ bool api_query_has(const struct api_request *request, const char *name,
  * the call no longer exists when the reply is sent. */
 void api_reply_header(struct api_reply *reply, const char *name,
                       const char *value);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The body of a request, unpacked piece by piece.
  */
-#ifndef SYMBOLICATED_API_BODY_INPUT_H
-#define SYMBOLICATED_API_BODY_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int input_begin(struct input *input, enum input_coding coding, char *body,
 bool input_more(struct input *input);
 
 void input_end(struct input *input);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Modules of which only a build id is known.
  */
-#ifndef SYMBOLICATED_API_BUILD_ID_H
-#define SYMBOLICATED_API_BUILD_ID_H
+#pragma once
 
 #include "api.h"
 
@@ -14,5 +13,3 @@
  * have.  These are to be freed.  Returns 0, or -1 without memory.
  */
 int build_id_module(struct api_module *module, const symcache_key_t *id);
-
-#endif

@@ -4,8 +4,7 @@
  * The protocols, one begin function each: what api_begin() says of it, for
  * paths that are the protocol's.
  */
-#ifndef SYMBOLICATED_API_PROTOCOLS_H
-#define SYMBOLICATED_API_PROTOCOLS_H
+#pragma once
 
 #include "api.h"
 
@@ -59,5 +58,3 @@ bool symbolicator_owns(const struct symbolication_config *config,
 /* POST /symbolicate of Sentry's Symbolicator, and what belongs to it. */
 struct api_call *symbolicator_begin(const struct api_request *request,
                                     struct api_reply *reply);
-
-#endif

@@ -5,8 +5,7 @@
  * modules included, of all threads: how many there may be, and how large
  * their bodies may be together.
  */
-#ifndef SYMBOLICATED_API_REQUEST_LIMIT_H
-#define SYMBOLICATED_API_REQUEST_LIMIT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ bool request_limit_begin(request_count *count, unsigned most, size_t size,
 
 /* It is answered, after request_limit_begin() has let it in. */
 void request_limit_end(request_count *count, size_t size);
-
-#endif

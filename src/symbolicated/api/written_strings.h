@@ -5,8 +5,7 @@
  * same function or file comes again: joined, demangled and escaped as they
  * are.
  */
-#ifndef SYMBOLICATED_API_WRITTEN_STRINGS_H
-#define SYMBOLICATED_API_WRITTEN_STRINGS_H
+#pragma once
 
 #include "json/json.h"
 #include "derived/symcache/symcache.h"
@@ -48,5 +47,3 @@ void written_string_write(struct written_string *fragment, int part,
 /* Writes a part again. */
 void written_string_again(const struct written_string *fragment, int part,
                           struct json_writer *w);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * From what a call has written to what its connection sends.
  */
-#ifndef SYMBOLICATED_CALLS_API_REPLY_H
-#define SYMBOLICATED_CALLS_API_REPLY_H
+#pragma once
 
 #include "http/http.h"
 #include "symbolicated/api/api.h"
@@ -21,5 +20,3 @@ struct http_reply api_reply_http(const struct api_reply *reply,
  * is enough for one.  Returns false if there is no room for it. */
 bool api_reply_send_large(struct api_reply *from, uint64_t most,
                           struct http_reply *reply);
-
-#endif

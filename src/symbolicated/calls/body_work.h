@@ -4,8 +4,7 @@
  * The work of a call: a worker reads its body, and is given files of the
  * modules that were found for it.
  */
-#ifndef SYMBOLICATED_CALLS_BODY_WORK_H
-#define SYMBOLICATED_CALLS_BODY_WORK_H
+#pragma once
 
 #include "symbolicated/search/search.h"
 #include "worker_pool/worker_pool.h"
@@ -29,5 +28,3 @@ void body_work_give(struct body *body, const struct search *search);
 
 /* Ends it if it has not.  NULL is allowed. */
 void body_work_free(struct body *body);
-
-#endif

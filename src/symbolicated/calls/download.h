@@ -4,8 +4,7 @@
  * A body that symcached fetches and hands over
  * (symcached/one_time_fetch/one_time_fetch.h).
  */
-#ifndef SYMBOLICATED_CALLS_DOWNLOAD_H
-#define SYMBOLICATED_CALLS_DOWNLOAD_H
+#pragma once
 
 #include "base/spool.h"
 #include "symbolicated/search/symcached_client.h"
@@ -26,5 +25,3 @@ struct download *download_start(struct event_base *base,
                                 download_fn fn, void *arg);
 
 void download_free(struct download *download); /* NULL is allowed */
-
-#endif

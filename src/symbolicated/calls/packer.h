@@ -3,8 +3,7 @@
  *
  * Packs an answer part by part, each of which can be read without the next one.
  */
-#ifndef SYMBOLICATED_CALLS_PACKER_H
-#define SYMBOLICATED_CALLS_PACKER_H
+#pragma once
 
 #include "symbolicated/api/api.h"
 
@@ -17,5 +16,3 @@ struct packer *packer_new(enum api_packing packing);
 void packer_pack(struct packer *packer, struct json_writer *part, bool is_last);
 
 void packer_free(struct packer *packer); /* NULL is allowed */
-
-#endif

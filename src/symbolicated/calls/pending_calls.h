@@ -6,8 +6,7 @@
  * runs, and waits for its end.  For all threads; only calls that go on come
  * here.
  */
-#ifndef SYMBOLICATED_CALLS_PENDING_CALLS_H
-#define SYMBOLICATED_CALLS_PENDING_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ void pending_calls_clear(void);
 
 /* Bytes of all that is kept. */
 size_t pending_calls_bytes(void);
-
-#endif

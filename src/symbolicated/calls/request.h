@@ -3,8 +3,7 @@
  *
  * One HTTP request: read by its protocol, searched for, answered, logged.
  */
-#ifndef SYMBOLICATED_CALLS_REQUEST_H
-#define SYMBOLICATED_CALLS_REQUEST_H
+#pragma once
 
 #include <sys/queue.h>
 #include "http/http.h"
@@ -48,5 +47,3 @@ void request_context_stop(struct request_context *context);
 /* Takes a request and answers it, now or later. */
 void request_start(struct request_context *context,
                    struct http_request *request);
-
-#endif

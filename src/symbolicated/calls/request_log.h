@@ -3,8 +3,7 @@
  *
  * What is counted and logged of a call.
  */
-#ifndef SYMBOLICATED_CALLS_REQUEST_LOG_H
-#define SYMBOLICATED_CALLS_REQUEST_LOG_H
+#pragma once
 
 #include "request.h"
 
@@ -49,5 +48,3 @@ void request_log_end(struct request_context *context,
 
 /* Writes the lines that were not written yet. */
 void request_log_flush(struct request_context *context);
-
-#endif

@@ -4,8 +4,7 @@
  * A request that is not answered yet.  For request.c, api_request.c and
  * streamed_answer.c only.
  */
-#ifndef SYMBOLICATED_CALLS_RUNNING_REQUEST_H
-#define SYMBOLICATED_CALLS_RUNNING_REQUEST_H
+#pragma once
 
 #include "step_thread.h"
 #include "packer.h"
@@ -59,5 +58,3 @@ void streamed_answer_part(struct request *request);
 
 /* The reply, which is empty, is the end of an answer that has parts. */
 void streamed_answer_end(struct request *request);
-
-#endif

@@ -4,8 +4,7 @@
  * A step that takes long, in a thread of its own: the loop goes on with other
  * calls meanwhile.
  */
-#ifndef SYMBOLICATED_CALLS_STEP_THREAD_H
-#define SYMBOLICATED_CALLS_STEP_THREAD_H
+#pragma once
 
 #include "symbolicated/api/api.h"
 
@@ -31,5 +30,3 @@ struct step_thread *step_thread_start(
 /* Waits for the end of a step whose end was not reported yet, and reports
  * it. */
 void step_thread_wait(struct step_thread *step);
-
-#endif

@@ -5,12 +5,9 @@
  * cut short is noticed when it is read (sigbus.h), or when
  * mapped_modules_evict_stale() comes to it.
  */
-#ifndef SYMBOLICATED_FILES_FILES_H
-#define SYMBOLICATED_FILES_FILES_H
+#pragma once
 
 #include "sigbus.h"
 #include "module.h"
 #include "mapped_modules.h"
 #include "module_cache.h"
-
-#endif

@@ -5,8 +5,7 @@
  * recently used ones go first, nearly in that order.  What is in use stays
  * mapped until its last user is through.  For all threads.
  */
-#ifndef SYMBOLICATED_FILES_MAPPED_MODULES_H
-#define SYMBOLICATED_FILES_MAPPED_MODULES_H
+#pragma once
 
 #include <time.h>
 
@@ -76,5 +75,3 @@ unsigned mapped_modules_generation(struct mapped_modules *mapped);
 
 void mapped_modules_sizes(struct mapped_modules *mapped,
                           struct mapped_modules_sizes *sizes);
-
-#endif

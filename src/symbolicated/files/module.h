@@ -3,8 +3,7 @@
  *
  * A file of the store, mapped and verified, for all threads.
  */
-#ifndef SYMBOLICATED_FILES_MODULE_H
-#define SYMBOLICATED_FILES_MODULE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -58,5 +57,3 @@ void module_unref(struct module *module); /* NULL is allowed */
 /* Is the file still where it was opened, with the same size?  One without a
  * root is, for as long as it is used at least once a minute. */
 bool module_is_current(const struct module *module);
-
-#endif

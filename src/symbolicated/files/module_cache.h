@@ -11,8 +11,7 @@
  * within one tick of the clock of the file system, so it is read again until
  * it has settled.
  */
-#ifndef SYMBOLICATED_FILES_MODULE_CACHE_H
-#define SYMBOLICATED_FILES_MODULE_CACHE_H
+#pragma once
 
 #include "mapped_modules.h"
 
@@ -96,5 +95,3 @@ void module_cache_add_attempts(struct module_cache *cache, int store,
 
 /* Forgets modules that were evicted: now and then, so that they can go. */
 void module_cache_trim(struct module_cache *cache);
-
-#endif

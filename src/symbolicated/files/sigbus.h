@@ -6,8 +6,7 @@
  * mapping, and whoever maps is told.  So a read of mapped memory always comes
  * to an end, in any thread and any function; what was read means nothing then.
  */
-#ifndef SYMBOLICATED_FILES_SIGBUS_H
-#define SYMBOLICATED_FILES_SIGBUS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ int sigbus_add(void *base, size_t size, atomic_bool *broken);
 
 /* Before the mapping goes. */
 void sigbus_remove(int number);
-
-#endif

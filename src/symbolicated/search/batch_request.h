@@ -4,8 +4,7 @@
  * One question to symcached, about many keys: may there be a file of
  * each?  symcached tells of a key as soon as its job has ended.
  */
-#ifndef SYMBOLICATED_SEARCH_BATCH_REQUEST_H
-#define SYMBOLICATED_SEARCH_BATCH_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ batch_start(struct event_base *base,
 
 /* fn is not called any more. */
 void batch_cancel(struct batch_request *ask);
-
-#endif

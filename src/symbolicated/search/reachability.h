@@ -6,8 +6,7 @@
  * is on disk.  With a source, or once there was a symcached or its socket, not
  * to reach it is a failure.  For any thread.
  */
-#ifndef SYMBOLICATED_SEARCH_REACHABILITY_H
-#define SYMBOLICATED_SEARCH_REACHABILITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ bool reachability_is_scarce(void);
 /* Whether there was no connection a moment before now, of clock_ms(), so that
  * symcached is not asked yet. */
 bool reachability_is_paused(uint64_t now);
-
-#endif

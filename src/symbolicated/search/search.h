@@ -5,8 +5,7 @@
  * remembers, on the disks, and at symcached for those that are on none; all at
  * once.
  */
-#ifndef SYMBOLICATED_SEARCH_SEARCH_H
-#define SYMBOLICATED_SEARCH_SEARCH_H
+#pragma once
 
 #include <sys/types.h>
 #include "symbolicated/api/api.h"
@@ -70,5 +69,3 @@ void search_module_inode(const struct api_module *module, dev_t *device,
  * before, to be read by another process.  Returns -1 if its file was replaced.
  */
 int search_open(const struct search *search, const struct api_module *module);
-
-#endif

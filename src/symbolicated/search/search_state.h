@@ -3,8 +3,7 @@
  *
  * What a search is made of; for search.c only.
  */
-#ifndef SYMBOLICATED_SEARCH_SEARCH_STATE_H
-#define SYMBOLICATED_SEARCH_SEARCH_STATE_H
+#pragma once
 
 #include "batch_request.h"
 #include "why_query.h"
@@ -103,5 +102,3 @@ static inline struct tenant *search_tenant(const struct search *search)
 {
     return search != NULL ? search->tenant : NULL;
 }
-
-#endif

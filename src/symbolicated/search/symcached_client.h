@@ -3,8 +3,7 @@
  *
  * One request to symcached and its answer, on a connection of its own.
  */
-#ifndef SYMBOLICATED_SEARCH_SYMCACHED_CLIENT_H
-#define SYMBOLICATED_SEARCH_SYMCACHED_CLIENT_H
+#pragma once
 
 #include <event2/buffer.h>
 #include <stdbool.h>
@@ -63,5 +62,3 @@ void symcached_client_free(struct symcached_client *client);
 /* Call this before event_base_free(): it runs the loop once without waiting,
  * so that libevent frees connections of exchanges that have ended. */
 void symcached_client_end(struct event_base *base);
-
-#endif

@@ -4,8 +4,7 @@
  * A tenant: the stores of a client's sources, in the order of its list, which
  * the guest helper has; see symcached/guest/guest.h.
  */
-#ifndef SYMBOLICATED_SEARCH_TENANT_H
-#define SYMBOLICATED_SEARCH_TENANT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ struct tenant *tenant_open(const struct settings *settings,
  */
 bool tenant_hints(const struct tenant *tenant, size_t store, const char *hints,
                   char own[SYMCACHE_HINTS_MAX + 1]);
-
-#endif

@@ -4,8 +4,7 @@
  * Tells symcached which files are used, or it would take them for unused and
  * remove them: each at most hourly, those of a while together in one question.
  */
-#ifndef SYMBOLICATED_SEARCH_USAGE_REPORT_H
-#define SYMBOLICATED_SEARCH_USAGE_REPORT_H
+#pragma once
 
 #include "symbolicated/settings.h"
 #include "symbolicated/api/api.h"
@@ -24,5 +23,3 @@ void usage_report_free(struct usage_report *report);
 void usage_report_add(struct usage_report *report, struct settings *settings,
                       size_t store, const struct api_module *wanted,
                       struct module *module, uint64_t now);
-
-#endif

@@ -4,8 +4,7 @@
  * Where symcached looked for a module: its page /v1/why, read for protocols
  * that tell their clients.
  */
-#ifndef SYMBOLICATED_SEARCH_WHY_QUERY_H
-#define SYMBOLICATED_SEARCH_WHY_QUERY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ void why_query_cancel(struct why_query_queue *queue);
 
 /* Frees all of a list, which is empty then. */
 void why_query_free(struct api_attempts **list);
-
-#endif

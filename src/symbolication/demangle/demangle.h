@@ -5,8 +5,7 @@
  * decorate them ("?f@C@@QAEHPBD@Z" is "C::f(char const*)"), and as linkers of
  * Unix know them (linkage_name.h).
  */
-#ifndef SYMBOLICATION_DEMANGLE_H
-#define SYMBOLICATION_DEMANGLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@
  */
 bool demangle(const struct symc_string *name, uint32_t language, char *room,
               struct symc_string *readable);
-
-#endif

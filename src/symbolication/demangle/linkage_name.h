@@ -12,8 +12,7 @@
  * of anybody.  So who demangles says who calls it: a daemon has it called in
  * another process.
  */
-#ifndef SYMBOLICATION_LINKAGE_NAME_H
-#define SYMBOLICATION_LINKAGE_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ void linkage_failed(void);
  */
 bool linkage_ask(const struct symc_string *name, uint32_t language, char *room,
                  size_t *size);
-
-#endif

@@ -7,8 +7,7 @@
  * the parser goes to the end and has_failed is set; nobody needs to look
  * before that.
  */
-#ifndef SYMBOLICATION_DEMANGLE_MSVC_PARSER_H
-#define SYMBOLICATION_DEMANGLE_MSVC_PARSER_H
+#pragma once
 
 #include "demangle.h"
 
@@ -116,5 +115,3 @@ static inline bool is_digit(int c)
 {
     return c >= '0' && c <= '9';
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * URLs "data:", in which maps of scripts come.
  */
-#ifndef SYMBOLICATION_JS_DATA_URL_H
-#define SYMBOLICATION_JS_DATA_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ bool js_is_data_url(struct symc_string url);
  * longer than the URL itself.  Returns false if it is not valid, or no UTF-8.
  */
 bool js_data_url_read(struct symc_string url, char *text, size_t *size);
-
-#endif

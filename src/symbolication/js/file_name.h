@@ -3,8 +3,7 @@
  *
  * How files of scripts are called in frames.
  */
-#ifndef SYMBOLICATION_JS_FILE_NAME_H
-#define SYMBOLICATION_JS_FILE_NAME_H
+#pragma once
 
 #include "derived/symcache/symcache.h"
 
@@ -27,5 +26,3 @@ struct js_names js_file_names(struct symc_string name,
  * hashes, versions and folders that say nothing.  to has room for path.size
  * bytes; returns the size. */
 size_t js_module_name(struct symc_string path, char *to);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Names of functions in frames.
  */
-#ifndef SYMBOLICATION_JS_FRAME_FUNCTION_H
-#define SYMBOLICATION_JS_FRAME_FUNCTION_H
+#pragma once
 
 #include "derived/jscache/jscache.h"
 
@@ -26,5 +25,3 @@ struct symc_string js_frame_function(const struct jscache_token *token,
  * do.
  */
 size_t js_fold(struct symc_string name, char *to, size_t room);
-
-#endif

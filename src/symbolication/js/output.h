@@ -3,8 +3,7 @@
  *
  * Text that is written piece by piece into a buffer, as far as it fits.
  */
-#ifndef SYMBOLICATION_JS_OUTPUT_H
-#define SYMBOLICATION_JS_OUTPUT_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -23,5 +22,3 @@ static inline void js_put(struct js_output *out, const void *data, size_t size)
     }
     out->size += size;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * What comments of a script refer to: its map, and a debug id.  The rules are
  * Symbolicator's.
  */
-#ifndef SYMBOLICATION_JS_SCRIPT_COMMENTS_H
-#define SYMBOLICATION_JS_SCRIPT_COMMENTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ struct symc_string js_source_mapping_url(const char *script, size_t size);
 /* The debug id that follows the last "//# debugId=" of a script, as it stands
  * there; absent if there is none. */
 struct symc_string js_debug_id(const char *script, size_t size);
-
-#endif

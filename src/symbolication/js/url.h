@@ -3,8 +3,7 @@
  *
  * URLs and paths of scripts, maps and sources.
  */
-#ifndef SYMBOLICATION_JS_URL_H
-#define SYMBOLICATION_JS_URL_H
+#pragma once
 
 #include <string.h>
 
@@ -50,5 +49,3 @@ unsigned js_candidates(struct symc_string url, char *to,
  * have in common: the path without endings such as ".min.js.map".  Returns its
  * size, which is at most that of the URL. */
 size_t js_stem(struct symc_string url, char *to, size_t room);
-
-#endif

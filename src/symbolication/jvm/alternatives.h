@@ -5,8 +5,7 @@
  * mapping does not say which of several methods is meant, or which of several
  * lines, each of them is a stack of its own.
  */
-#ifndef SYMBOLICATION_JVM_ALTERNATIVES_H
-#define SYMBOLICATION_JVM_ALTERNATIVES_H
+#pragma once
 
 #include "remap.h"
 
@@ -35,5 +34,3 @@ enum jvm_outcome jvm_find_alternatives(struct jvm_mapping *mapping,
 /* Do both frames read the same? */
 bool jvm_is_same_frame(const struct jvm_mapped *a, const struct jvm_mapped *b,
                        bool with_line);
-
-#endif

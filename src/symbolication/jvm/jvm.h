@@ -4,13 +4,10 @@
  * Frames, exceptions, classes and signatures of programs that ProGuard or R8
  * has shrunk.  No I/O.
  */
-#ifndef SYMBOLICATION_JVM_JVM_H
-#define SYMBOLICATION_JVM_JVM_H
+#pragma once
 
 #include "alternatives.h"
 #include "remap.h"
 #include "retrace.h"
 #include "signature.h"
 #include "traces.h"
-
-#endif

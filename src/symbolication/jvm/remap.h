@@ -7,8 +7,7 @@
  *
  * Texts point into the request or the ProguardCache, without a NUL at the end.
  */
-#ifndef SYMBOLICATION_JVM_REMAP_H
-#define SYMBOLICATION_JVM_REMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -137,5 +136,3 @@ void remap_set_file(const struct remap *r, struct symc_string file,
 uint64_t remap_removed_by(const struct remap *r,
                           const struct proguardcache_member *m,
                           const struct symc_string *descriptor);
-
-#endif

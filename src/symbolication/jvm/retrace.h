@@ -5,8 +5,7 @@
  * exceptions, "Caused by", "Suppressed"; what is none of these stays as it is.
  * The output is that of R8's retrace.
  */
-#ifndef SYMBOLICATION_JVM_RETRACE_H
-#define SYMBOLICATION_JVM_RETRACE_H
+#pragma once
 
 #include "remap.h"
 
@@ -51,5 +50,3 @@ enum jvm_retraced {
 enum jvm_retraced
 jvm_retrace(const struct proguardcache_reader *reader, const char *text,
             size_t size, const struct jvm_output_text *output);
-
-#endif

@@ -4,8 +4,7 @@
  * Signatures of methods in the form of the JVM, such as "(La/b;I)V", for
  * people and for a lookup by parameters.
  */
-#ifndef SYMBOLICATION_JVM_SIGNATURE_H
-#define SYMBOLICATION_JVM_SIGNATURE_H
+#pragma once
 
 #include "derived/proguardcache/proguardcache.h"
 
@@ -31,5 +30,3 @@ jvm_signature_read(struct jvm_signature *signature,
                    const struct proguardcache_reader *reader,
                    struct symc_string text);
 void jvm_signature_free(struct jvm_signature *signature);
-
-#endif

@@ -4,8 +4,7 @@
  * Stack traces and exceptions of shrunk programs, by one mapping or several.
  * Answers are those of Symbolicator 26.8.0.
  */
-#ifndef SYMBOLICATION_JVM_TRACES_H
-#define SYMBOLICATION_JVM_TRACES_H
+#pragma once
 
 #include "base/arena.h"
 #include "remap.h"
@@ -65,5 +64,3 @@ int jvm_traces_add(struct jvm_traces *traces,
                    const struct jvm_traces_input *inputs, size_t n,
                    struct symc_string type, struct symc_string module);
 void jvm_traces_free(struct jvm_traces *traces);
-
-#endif

@@ -4,8 +4,7 @@
  * A name of Swift as a tree.  Its notation is postfix: what was read is on a
  * stack, and an operator takes what it needs from there.  Subtrees are shared.
  */
-#ifndef SYMBOLICATION_SWIFT_NODE_H
-#define SYMBOLICATION_SWIFT_NODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -209,5 +208,3 @@ bool swift_parse(struct swift *s);
 /* Writes the nodes of the stack (print_entities.c).  Returns the length, or 0.
  */
 size_t swift_print(struct swift *s, bool is_full, char *room, size_t size);
-
-#endif

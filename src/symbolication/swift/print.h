@@ -4,8 +4,7 @@
  * Writing the tree of a name: print_entities.c has contexts and entities,
  * print_types.c types.
  */
-#ifndef SYMBOLICATION_SWIFT_PRINT_H
-#define SYMBOLICATION_SWIFT_PRINT_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -83,5 +82,3 @@ void swift_print_result(struct swift_printer *p, swift_ref function);
 
 /* A node that is of a type. */
 void swift_print_type(struct swift_printer *p, swift_ref ref);
-
-#endif

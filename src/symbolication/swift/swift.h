@@ -6,8 +6,7 @@
  * compiler's sources; the form is that of swift-demangle, and t/unit/swift.c
  * compares it with the cases of the compiler's own test.
  */
-#ifndef SYMBOLICATION_SWIFT_H
-#define SYMBOLICATION_SWIFT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool swift_sniff(const char *name, size_t size);
  */
 size_t swift_demangle(const char *name, size_t size, bool is_full, char *room,
                       size_t room_size);
-
-#endif

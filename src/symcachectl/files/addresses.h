@@ -5,8 +5,7 @@
  * a text or from the lines of a descriptor; or, of .NET, a method and an offset
  * in its IL code.
  */
-#ifndef SYMCACHECTL_FILES_ADDRESSES_H
-#define SYMCACHECTL_FILES_ADDRESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool addresses_is_ready(const struct addresses *addresses);
  */
 int addresses_next(struct addresses *addresses, addresses_parse_fn parse,
                    uint64_t *address);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Makes a source bundle of a debug file.
  */
-#ifndef SYMCACHECTL_FILES_BUNDLE_SOURCES_H
-#define SYMCACHECTL_FILES_BUNDLE_SOURCES_H
+#pragma once
 
 /*
  * Writes what the debug file at the path `file` names, and this disk has, to
@@ -14,5 +13,3 @@
  */
 int bundle_sources(const char *file, const char *name, const char *folder,
                    const char *bundle);
-
-#endif

@@ -4,8 +4,7 @@
  * Writes a source bundle: "SYSB", a version, and a ZIP archive with a
  * manifest.  Equal files in an equal order make equal bytes.
  */
-#ifndef SYMCACHECTL_FILES_BUNDLE_WRITER_H
-#define SYMCACHECTL_FILES_BUNDLE_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ int bundle_writer_add(struct bundle_writer *writer, const char *path,
 /* Writes the manifest if it is to be finished, and frees the writer.  Returns
  * 0; or -1 with errno: then the file is worthless. */
 int bundle_writer_close(struct bundle_writer *writer, bool is_finished);
-
-#endif

@@ -4,8 +4,7 @@
  * Files that hold others: zip archives, as of dSYM bundles, and fat Mach-O
  * files, of which each architecture has an id of its own.
  */
-#ifndef SYMCACHECTL_FILES_CONTAINER_H
-#define SYMCACHECTL_FILES_CONTAINER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ struct container_part {
 int container_read(int fd, enum container_kind kind,
                    void (*take)(void *arg, const struct container_part *part),
                    void *arg, char *error, size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  * which the runtime prints for methods without a PDB, become lines with file
  * and line, as it prints them for those with one.
  */
-#ifndef SYMCACHECTL_FILES_DOTNET_TRACE_H
-#define SYMCACHECTL_FILES_DOTNET_TRACE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ char *trace_request(const struct trace *trace, const char *images);
 
 /* Prints the text with the names from the answer. */
 void trace_print(const struct trace *trace, const cJSON *answer);
-
-#endif

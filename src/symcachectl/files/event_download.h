@@ -3,8 +3,7 @@
  *
  * Events by their ids, from a Sentry or a server with its API.
  */
-#ifndef SYMCACHECTL_FILES_EVENT_DOWNLOAD_H
-#define SYMCACHECTL_FILES_EVENT_DOWNLOAD_H
+#pragma once
 
 #include <stdio.h>
 
@@ -23,5 +22,3 @@ struct sentry_event {
  */
 FILE *event_download(const struct sentry_event *event, const char *id,
                      int *code);
-
-#endif

@@ -4,8 +4,7 @@
  * Finds out what a file of unknown origin is.  It is parsed in a child process
  * that has no access to anything but the file.
  */
-#ifndef SYMCACHECTL_FILES_EXAMINE_H
-#define SYMCACHECTL_FILES_EXAMINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
  * does. */
 int examine_unified(int fd, const char *name, struct unified_path *path,
                     char *error, size_t size);
-
-#endif

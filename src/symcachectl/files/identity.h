@@ -3,8 +3,7 @@
  *
  * The identity of a module: PDB name, GUID and age.
  */
-#ifndef SYMCACHECTL_FILES_IDENTITY_H
-#define SYMCACHECTL_FILES_IDENTITY_H
+#pragma once
 
 #include "proto/key.h"
 
@@ -28,5 +27,3 @@ const char *identity_set(struct identity *identity, const char *name,
 const char *identity_read(struct identity *identity, const char *name,
                           size_t name_size, const char *guid, size_t guid_size,
                           const char *age, size_t age_size);
-
-#endif

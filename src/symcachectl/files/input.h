@@ -9,8 +9,7 @@
  * process says so and exits with COMMAND_IO, instead of being killed by
  * SIGBUS.  Anything else ("-" is standard input) is read into memory.
  */
-#ifndef SYMCACHECTL_FILES_INPUT_H
-#define SYMCACHECTL_FILES_INPUT_H
+#pragma once
 
 #include "derived/derived.h"
 
@@ -52,5 +51,3 @@ char *input_as_utf8(const char *text, size_t *size);
  * the process ends.
  */
 int input_open(const char *file, int damaged_code, struct input *input);
-
-#endif

@@ -4,8 +4,7 @@
  * A minidump, read and walked in a sandbox, in which nothing but files of a
  * store can be opened.
  */
-#ifndef SYMCACHECTL_FILES_MINIDUMP_JSON_H
-#define SYMCACHECTL_FILES_MINIDUMP_JSON_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ cJSON *minidump_json(const char *file, const char *root, bool stays,
 /* Makes the JSON of minidump-stackwalk 0.26, which Socorro reads, of such
  * contents and Symbolicator's answer with the names.  The caller frees it. */
 cJSON *socorro_report(const cJSON *walked, const cJSON *answer);
-
-#endif

@@ -4,8 +4,7 @@
  * To which module a file belongs: an image, a PDB, an ELF or Mach-O file, or
  * its debug file.
  */
-#ifndef SYMCACHECTL_FILES_MODULE_FILE_H
-#define SYMCACHECTL_FILES_MODULE_FILE_H
+#pragma once
 
 #include "identity.h"
 
@@ -23,5 +22,3 @@ enum module_file {
 enum module_file module_file_read(const char *path, int fd,
                                   struct identity *identity,
                                   char error[MODULE_FILE_ERROR]);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A crash report is read in a child process, which gives up its rights first.
  */
-#ifndef SYMCACHECTL_FILES_REPORT_CHILD_H
-#define SYMCACHECTL_FILES_REPORT_CHILD_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -16,5 +15,3 @@
  */
 cJSON *report_child_read(const char *file, int (*work)(void *arg, FILE *out),
                          void *arg, int *code);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Names and lines for the frames of a crash report.
  */
-#ifndef SYMCACHECTL_FILES_REPORT_NAMES_H
-#define SYMCACHECTL_FILES_REPORT_NAMES_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ bool report_names_here(const struct settings *settings);
 int report_names(const struct settings *settings, const char *path,
                  const char *file, char *text, const char *without,
                  void (*print)(const cJSON *answer));
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef SYMCACHECTL_FILES_REPORT_PRINT_H
-#define SYMCACHECTL_FILES_REPORT_PRINT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -14,5 +13,3 @@ void report_print_stacks(const cJSON *answer);
 
 /* The last part of a path of either kind of slashes. */
 const char *report_last_part(const char *path);
-
-#endif

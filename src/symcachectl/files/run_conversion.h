@@ -3,13 +3,10 @@
  *
  * Runs the converter for a subcommand.
  */
-#ifndef SYMCACHECTL_FILES_RUN_CONVERSION_H
-#define SYMCACHECTL_FILES_RUN_CONVERSION_H
+#pragma once
 
 #include "converter/converter.h"
 
 /* Converts a file until a signal ends it.  Returns an exit code; the converter
  * has printed what is wrong. */
 int run_conversion(const struct conversion *conversion);
-
-#endif

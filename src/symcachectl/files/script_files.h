@@ -4,8 +4,7 @@
  * JsCaches of the scripts that a stack trace names, and SymCaches of its
  * modules of WebAssembly, made when they are first asked for.
  */
-#ifndef SYMCACHECTL_FILES_SCRIPT_FILES_H
-#define SYMCACHECTL_FILES_SCRIPT_FILES_H
+#pragma once
 
 #include "derived/jscache/jscache.h"
 #include "derived/symcache/symcache.h"
@@ -43,5 +42,3 @@ void script_files_note(struct script_files *files,
  * until the process ends, after printing what is wrong with it; or NULL. */
 const struct script_file *script_files_find(struct script_files *files,
                                             const struct jstrace_frame *frame);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The debug ids of scripts in an option: "[NAME=]ID[,[NAME=]ID...]".
  */
-#ifndef SYMCACHECTL_FILES_SCRIPT_IDS_H
-#define SYMCACHECTL_FILES_SCRIPT_IDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool script_ids_are_valid(const char *ids);
 /* The debug id of the script of a frame, or one without a text. */
 struct symc_string script_ids_find(const char *ids,
                                    const struct jstrace_frame *of);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A stack trace of JavaScript: its lines, and what its frames come from.
  */
-#ifndef SYMCACHECTL_FILES_SCRIPT_TRACE_H
-#define SYMCACHECTL_FILES_SCRIPT_TRACE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ int script_print_trace(struct script_trace *trace, bool is_json,
 int script_request_names(const struct settings *settings,
                          const struct script_options *options,
                          struct script_trace *trace);
-
-#endif

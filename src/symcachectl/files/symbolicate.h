@@ -4,8 +4,7 @@
  * What symcachectl symbolicate prints with names, by the form of the file.
  * Each returns an exit code, after printing what is wrong.
  */
-#ifndef SYMCACHECTL_FILES_SYMBOLICATE_H
-#define SYMCACHECTL_FILES_SYMBOLICATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ struct script_options {
 int script_trace_show(const struct settings *settings,
                       const struct script_options *options, const char *text,
                       size_t size);
-
-#endif

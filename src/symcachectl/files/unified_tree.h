@@ -9,8 +9,7 @@
  *   <2 digits>/<rest of the id>/refs/<bundle id>   empty
  *   bundles/<bundle id>            {"name", "timestamp", "debug_ids"}
  */
-#ifndef SYMCACHECTL_FILES_UNIFIED_TREE_H
-#define SYMCACHECTL_FILES_UNIFIED_TREE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -54,5 +53,3 @@ bool unified_tree_has(const struct unified_tree *tree, const char *id,
  * of a bundle is SOURCE_DATE_EPOCH, or 1970: equal files make equal trees.
  * Returns 0, or -1 with errno. */
 int unified_tree_close(struct unified_tree *tree);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Requests to the helper's socket, HTTP/1.1.
  */
-#ifndef SYMCACHECTL_HELPER_CLIENT_H
-#define SYMCACHECTL_HELPER_CLIENT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <curl/curl.h>
@@ -90,5 +89,3 @@ void client_clear(struct client_answer *answer);
 
 /* Prints "error: detail" into buf, for an answer that is an error. */
 void client_error(const struct client_answer *answer, char *buf, size_t size);
-
-#endif

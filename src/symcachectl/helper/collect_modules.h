@@ -4,8 +4,7 @@
  * Collects the modules that operands name: lists (see module_list.h), images,
  * PDBs, ELF and Mach-O files, and folders of these.
  */
-#ifndef SYMCACHECTL_HELPER_COLLECT_MODULES_H
-#define SYMCACHECTL_HELPER_COLLECT_MODULES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ struct collect_modules {
  * COMMAND_IO after printing what could not be read.
  */
 int collect_modules(struct collect_modules *gather, const char *operand);
-
-#endif

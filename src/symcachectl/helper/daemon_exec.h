@@ -3,8 +3,7 @@
  *
  * Commands that a daemon itself does, because it knows the rules.
  */
-#ifndef SYMCACHECTL_HELPER_DAEMON_EXEC_H
-#define SYMCACHECTL_HELPER_DAEMON_EXEC_H
+#pragma once
 
 #include "symcachectl/options.h"
 
@@ -19,5 +18,3 @@ int daemon_exec(const char *const *args);
  * were given, and the operands. */
 int daemon_exec_command(const char *command, const struct option_spec *specs,
                         size_t count, int argc, char **argv);
-
-#endif

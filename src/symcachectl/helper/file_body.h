@@ -6,8 +6,7 @@
  * server take what is too much for another request; and it would wait for the
  * answer to a body that ends too early, for which the server waits.
  */
-#ifndef SYMCACHECTL_HELPER_FILE_BODY_H
-#define SYMCACHECTL_HELPER_FILE_BODY_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ void file_body_begin(struct file_body *body, CURL *curl, FILE *file,
 
 /* Is this the digest of a whole file, as SYMCACHE_HEADER_DIGEST has it? */
 bool file_body_has_digest(FILE *file, const char *text);
-
-#endif

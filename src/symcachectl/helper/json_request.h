@@ -4,8 +4,7 @@
  * Subcommands that are one request: a page is asked for a JSON object, which
  * is printed.
  */
-#ifndef SYMCACHECTL_HELPER_JSON_REQUEST_H
-#define SYMCACHECTL_HELPER_JSON_REQUEST_H
+#pragma once
 
 #include "client.h"
 
@@ -28,5 +27,3 @@ int json_request_object(const struct settings *settings, const char *method,
 int json_request_post(const struct settings *settings, const char *path,
                       const char *body, void (*print)(const cJSON *answer),
                       int (*judge)(const cJSON *answer));
-
-#endif

@@ -9,8 +9,7 @@
  *
  * The text is in UTF-8, or in UTF-16 as PowerShell writes redirected output.
  */
-#ifndef SYMCACHECTL_HELPER_MODULE_LIST_H
-#define SYMCACHECTL_HELPER_MODULE_LIST_H
+#pragma once
 
 #include <stdio.h>
 
@@ -43,5 +42,3 @@ void list_init(struct list *list, FILE *stream);
 /* The next line. */
 enum list_found list_next(struct list *list, struct identity *identity,
                           const char **wrong);
-
-#endif

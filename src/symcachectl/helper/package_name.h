@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef SYMCACHECTL_HELPER_PACKAGE_NAME_H
-#define SYMCACHECTL_HELPER_PACKAGE_NAME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@
  * such program.
  */
 bool package_name(const char *path, char name[SYMCACHE_NAME_MAX + 1]);
-
-#endif

@@ -4,8 +4,7 @@
  * The beginning of what a server replies to an upload: a small JSON object, or
  * a sentence.  The rest is passed over.
  */
-#ifndef SYMCACHECTL_HELPER_SHORT_REPLY_H
-#define SYMCACHECTL_HELPER_SHORT_REPLY_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ void short_reply_untold(const struct short_reply *reply, char *untold,
 
 /* Is it what symcached answers to a token that it does not know? */
 bool short_reply_is_forbidden(const struct short_reply *reply);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Sends symbfiles to a server that takes Elastic's: ours or Elastic's own.
  */
-#ifndef SYMCACHECTL_HELPER_SYMBFILE_PUSH_H
-#define SYMCACHECTL_HELPER_SYMBFILE_PUSH_H
+#pragma once
 
 /* 22 characters of base64url, and a NUL. */
 #define SYMBFILE_ID_SIZE 23
@@ -27,5 +26,3 @@ int symbfile_id(const char *path, char id[SYMBFILE_ID_SIZE]);
  * exit code after printing what is wrong. */
 int symbfile_push(const struct symbfile_push *push, const char *ranges,
                   const char *pads);
-
-#endif

@@ -5,8 +5,7 @@
  * command, with this folder as their only source and a store that is removed
  * afterwards.
  */
-#ifndef SYMCACHECTL_HELPER_TEMPORARY_DAEMONS_H
-#define SYMCACHECTL_HELPER_TEMPORARY_DAEMONS_H
+#pragma once
 
 #include "symcachectl/settings.h"
 
@@ -18,5 +17,3 @@
  * after printing what is wrong.
  */
 int temporary_daemons_start(const char *symbols, struct settings *settings);
-
-#endif

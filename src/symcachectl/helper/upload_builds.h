@@ -4,8 +4,7 @@
  * symcachectl uploads, by labels: which builds there are, their files, and
  * their removal.
  */
-#ifndef SYMCACHECTL_HELPER_UPLOAD_BUILDS_H
-#define SYMCACHECTL_HELPER_UPLOAD_BUILDS_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/build_list.h"
@@ -32,5 +31,3 @@ int upload_builds_forget(const struct settings *settings, const char *root,
                          const struct build_pattern *pattern,
                          int (*remove)(const struct settings *settings,
                                        char *path));
-
-#endif

@@ -4,8 +4,7 @@
  * symcachectl uploads, of bundles of scripts: which releases and debug ids one
  * has, and removal of those of a release.
  */
-#ifndef SYMCACHECTL_HELPER_UPLOAD_BUNDLES_H
-#define SYMCACHECTL_HELPER_UPLOAD_BUNDLES_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ void bundle_tell_kept(const struct settings *settings,
  * others that they are kept.  Returns an exit code. */
 int bundles_forget(const struct settings *settings, const char *root,
                    const char *pattern, bundle_remove_fn remove);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The header of an upload that labels it.
  */
-#ifndef SYMCACHECTL_HELPER_UPLOAD_LABELS_H
-#define SYMCACHECTL_HELPER_UPLOAD_LABELS_H
+#pragma once
 
 #include "base/build_list.h"
 
@@ -14,5 +13,3 @@
  * "" if there is none.  Returns NULL, or what is wrong with them. */
 const char *upload_labels_print(char line[UPLOAD_LABELS_LINE],
                                 const char *const texts[3]);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * What symcachectl upload says of each file, and of all at the end.
  */
-#ifndef SYMCACHECTL_HELPER_UPLOAD_REPORT_H
-#define SYMCACHECTL_HELPER_UPLOAD_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void upload_report_unsent(struct upload_report *report,
 
 /* Prints how many files there were of each outcome. */
 void upload_report_sum(const struct upload_report *report);
-
-#endif

@@ -4,8 +4,7 @@
  * The modules that "warm" asks for, each once and in the order in which they
  * were named, and the outcome of each.
  */
-#ifndef SYMCACHECTL_HELPER_WARM_MODULES_H
-#define SYMCACHECTL_HELPER_WARM_MODULES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ size_t warm_modules_count(const struct warm_modules *modules,
 
 /* "cached", "missing", "failed", "not asked": API */
 const char *warm_modules_outcome(enum module_outcome outcome);
-
-#endif

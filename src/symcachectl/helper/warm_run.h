@@ -4,8 +4,7 @@
  * Asks the helper for many modules at a time, until each of them is cached,
  * missing, or cannot be told.
  */
-#ifndef SYMCACHECTL_HELPER_WARM_RUN_H
-#define SYMCACHECTL_HELPER_WARM_RUN_H
+#pragma once
 
 #include "client.h"
 #include "warm_modules.h"
@@ -35,5 +34,3 @@ struct warm_run {
  * printing what is wrong; then some modules were not asked for.
  */
 int warm_run_run(const struct warm_run *warm);
-
-#endif

@@ -6,8 +6,7 @@
  * moved or replaced is another one.  The time alone does not tell what is new,
  * as the files of a folder that is moved keep theirs.
  */
-#ifndef SYMCACHECTL_HELPER_WATCHED_FILES_H
-#define SYMCACHECTL_HELPER_WATCHED_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -29,5 +28,3 @@ void watched_files_begin(struct watched_files *files);
 bool watched_files_meet(struct watched_files *files, uint64_t key);
 
 void watched_files_add(struct watched_files *files, uint64_t key);
-
-#endif

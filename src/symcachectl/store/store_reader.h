@@ -4,8 +4,7 @@
  * Answers requests of symbolicated's protocols from the files of a store,
  * without a daemon.
  */
-#ifndef SYMCACHECTL_STORE_STORE_READER_H
-#define SYMCACHECTL_STORE_STORE_READER_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdatomic.h>
@@ -42,5 +41,3 @@ void store_reader_tell_cut(void *data, size_t size, atomic_bool *is_cut);
  * or NULL if there is none that is sound. */
 const union derived_reader *store_reader_file(int root,
                                               const symcache_key_t *key);
-
-#endif

@@ -4,8 +4,7 @@
  * Writes new files into a store.  They are written below its .tmp, and get
  * their names when they are complete and durable.
  */
-#ifndef SYMCACHECTL_STORE_STORE_WRITER_H
-#define SYMCACHECTL_STORE_STORE_WRITER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -35,5 +34,3 @@ int store_writer_publish(struct store_writer *writer, int copy,
 
 /* Removes a copy that was not published. */
 void store_writer_close(struct store_writer *writer);
-
-#endif

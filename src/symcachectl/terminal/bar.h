@@ -3,8 +3,7 @@
  *
  * A progress bar on standard error, where that is a terminal.
  */
-#ifndef SYMCACHECTL_TERMINAL_BAR_H
-#define SYMCACHECTL_TERMINAL_BAR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void bar_line(const char *before, const char *text, const char *after);
 
 /* Removes the bar, so that other text can be printed. */
 void bar_clear(struct bar *bar);
-
-#endif

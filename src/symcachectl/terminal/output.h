@@ -5,8 +5,7 @@
  * written as they are: control characters are escaped, so that a hostile name
  * can neither forge a line nor control the terminal.
  */
-#ifndef SYMCACHECTL_TERMINAL_OUTPUT_H
-#define SYMCACHECTL_TERMINAL_OUTPUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void output_flush(struct output *output);
 
 /* Flushes.  Returns code, or COMMAND_IO after printing why that failed. */
 int output_finish(struct output *output, int code);
-
-#endif

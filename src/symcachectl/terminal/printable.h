@@ -5,8 +5,7 @@
  * terminal.  What is not UTF-8 is escaped, and so are characters that control
  * the terminal or turn the direction of writing.
  */
-#ifndef SYMCACHECTL_TERMINAL_PRINTABLE_H
-#define SYMCACHECTL_TERMINAL_PRINTABLE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void printable_size(char *buf, uint64_t bytes);
 /* "2026-11-21 07:50:12", local time; "-" for 0. */
 #define PRINTABLE_TIME_MAX 32
 void printable_time(char *buf, double seconds);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A table of text, whose columns are as wide as their widest cells.
  */
-#ifndef SYMCACHECTL_TERMINAL_TEXT_TABLE_H
-#define SYMCACHECTL_TERMINAL_TEXT_TABLE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void text_table_item(struct text_table *table, const cJSON *item);
 /* Prints all rows, each after the indent, and frees the table. */
 void text_table_print(struct text_table *table, FILE *stream,
                       const char *indent);
-
-#endif

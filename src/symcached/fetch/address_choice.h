@@ -5,8 +5,7 @@
  * resolvers give the same one first each time: the next connection goes to
  * another one.
  */
-#ifndef SYMCACHED_FETCH_ADDRESS_CHOICE_H
-#define SYMCACHED_FETCH_ADDRESS_CHOICE_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ bool address_choice_is_none(struct address_choice *choice, struct host *host,
 void address_choice_failed(const struct address_choice *choice,
                            struct host *host, CURL *easy, CURLcode code,
                            bool fault);
-
-#endif

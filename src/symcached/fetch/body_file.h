@@ -4,8 +4,7 @@
  * Receives a body into a file, within limits of size and disk space, and keeps
  * it in such a way that an interrupted transfer can be resumed.
  */
-#ifndef SYMCACHED_FETCH_BODY_FILE_H
-#define SYMCACHED_FETCH_BODY_FILE_H
+#pragma once
 
 #include "config/config.h"
 #include "resume.h"
@@ -68,5 +67,3 @@ void body_file_finish(struct body_file *body_file,
                       struct classification *class);
 
 void body_file_free(struct body_file *body_file);
-
-#endif

@@ -4,8 +4,7 @@
  * Decides what the end of a request means: for the lookup, for another try,
  * and for the host's circuit breaker.
  */
-#ifndef SYMCACHED_FETCH_CLASSIFY_H
-#define SYMCACHED_FETCH_CLASSIFY_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ void classify_connection(struct classification *class, CURLcode code,
  * secure: an earlier hop used https.
  */
 const char *classify_redirect(const char *from, const char *to, bool secure);
-
-#endif

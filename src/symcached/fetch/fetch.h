@@ -7,8 +7,7 @@
  *
  * This knows nothing of layouts, keys or PDBs.
  */
-#ifndef SYMCACHED_FETCH_H
-#define SYMCACHED_FETCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ typedef void (*reload_keys_done_fn)(void *arg, const char *error);
 struct task *reload_keys_start(struct event_base *base,
                                struct transport_config *transport,
                                reload_keys_done_fn done, void *arg);
-
-#endif

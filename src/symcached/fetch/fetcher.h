@@ -9,8 +9,7 @@
  * authenticated on it.  So connections are kept in pools, a multi handle each,
  * and a pool serves only transfers that have all of this in common.
  */
-#ifndef SYMCACHED_FETCH_FETCHER_H
-#define SYMCACHED_FETCH_FETCHER_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ void fetcher_was_silent(struct fetcher_slot *slot);
 
 /* Ends a transfer that has not ended. */
 void fetcher_remove(struct fetcher_slot *slot, CURL *easy);
-
-#endif

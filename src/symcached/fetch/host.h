@@ -10,8 +10,7 @@
  * looks into a directory that hangs cannot always be killed; it counts until
  * it is gone.
  */
-#ifndef SYMCACHED_FETCH_HOST_H
-#define SYMCACHED_FETCH_HOST_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
@@ -128,5 +127,3 @@ cJSON *host_json(const struct hosts *hosts, const char *origin);
 
 /* Appends symcached_hosts{state=}. */
 void hosts_print(const struct hosts *hosts, struct evbuffer *buf);
-
-#endif

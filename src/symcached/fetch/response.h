@@ -4,8 +4,7 @@
  * What is kept of an answer besides its body: the status, some header lines,
  * and the beginning of error pages, which some protocols need.
  */
-#ifndef SYMCACHED_FETCH_RESPONSE_H
-#define SYMCACHED_FETCH_RESPONSE_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -96,5 +95,3 @@ bool fetch_response_is_whole(const struct fetch_response *response,
 
 /* The hop has ended: takes over what libcurl knows of its header. */
 void fetch_response_end(struct fetch_response *response, CURL *easy);
-
-#endif

@@ -6,8 +6,7 @@
  * rest.  A body put together from two versions would be a wrong PDB with the
  * right identity, so in doubt the whole body is fetched again.
  */
-#ifndef SYMCACHED_FETCH_RESUME_H
-#define SYMCACHED_FETCH_RESUME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void resume_finish(const struct resume *resume,
 
 /* Forgets everything: the next try begins with the first byte. */
 void resume_drop(struct resume *resume);
-
-#endif

@@ -5,8 +5,7 @@
  * one, HEAD, or DELETE.  There is one try, redirects are not followed, and the
  * state of the host does not matter: the caller has a breaker of its own.
  */
-#ifndef SYMCACHED_FETCH_SEND_H
-#define SYMCACHED_FETCH_SEND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct send *send_start(struct fetcher *fetcher,
 
 /* Ends the request; done is not called any more. */
 void send_cancel(struct send *send);
-
-#endif

@@ -4,8 +4,7 @@
  * The result of looking in one place.  The decisions of a job depend on the
  * difference between "there is none" and "it could not be told".
  */
-#ifndef SYMCACHED_FETCH_SOURCE_OUTCOME_H
-#define SYMCACHED_FETCH_SOURCE_OUTCOME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ static inline bool source_outcome_is_failure(enum source_outcome outcome)
 }
 
 const char *source_outcome_name(enum source_outcome outcome);
-
-#endif

@@ -5,8 +5,7 @@
  * GSS-API waits for the KDC, for DNS and for locks of credential caches, so it
  * runs in a child process and never in the helper.
  */
-#ifndef SYMCACHED_FETCH_SPNEGO_H
-#define SYMCACHED_FETCH_SPNEGO_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void spnego_cancel(struct spnego *spnego);
 
 /* The child: main() of "symcached --spnego HTTP@host". */
 int spnego_main(int argc, char **argv);
-
-#endif

@@ -4,8 +4,7 @@
  * How a source is talked to: which headers are sent, how we authenticate, whom
  * we trust, and through which proxy.
  */
-#ifndef SYMCACHED_FETCH_TRANSPORT_H
-#define SYMCACHED_FETCH_TRANSPORT_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ bool transport_reaches_internal(const struct transport_config *transport,
  */
 struct curl_slist *transport_headers(const struct header_config *headers,
                                      size_t n, struct curl_slist *list);
-
-#endif

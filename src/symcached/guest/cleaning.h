@@ -4,8 +4,7 @@
  * Keeps guest stores within their sizes: a pass of cleaning after the other,
  * each a child process for one store (store/evict_process.h).
  */
-#ifndef SYMCACHED_GUEST_CLEANING_H
-#define SYMCACHED_GUEST_CLEANING_H
+#pragma once
 
 #include "config/config.h"
 #include "symcached/space/space.h"
@@ -29,5 +28,3 @@ void cleaning_drop(struct cleaning *cleaning, const struct config *config);
  */
 void cleaning_make_space(struct cleaning *cleaning, struct config *config,
                         const struct space_request *request);
-
-#endif

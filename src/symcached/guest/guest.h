@@ -23,10 +23,7 @@
  * the client's host; they are on no disk.  They are part of the name of a
  * store, so clients with other credentials have another store.
  */
-#ifndef SYMCACHED_GUEST_H
-#define SYMCACHED_GUEST_H
+#pragma once
 
 #include "guests.h"
 #include "guest_process.h"
-
-#endif

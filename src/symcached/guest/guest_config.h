@@ -4,8 +4,7 @@
  * The configuration of a guest store, which is made of what clients say of its
  * sources, and that of the helper that has these stores.
  */
-#ifndef SYMCACHED_GUEST_GUEST_CONFIG_H
-#define SYMCACHED_GUEST_GUEST_CONFIG_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include "config/config.h"
@@ -41,5 +40,3 @@ cJSON *guest_process_settings(const struct config *config);
  */
 struct config *guest_read_settings(const cJSON *settings, int *fd, char *error,
                                    size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  * with the first one, and again when it has ended.  symcached owns its socket,
  * so that requests wait meanwhile.
  */
-#ifndef SYMCACHED_GUEST_GUEST_PROCESS_H
-#define SYMCACHED_GUEST_GUEST_PROCESS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ struct guest_options {
  */
 bool guest_options_read(struct guest_options *options, int *argc,
                         char ***argv);
-
-#endif

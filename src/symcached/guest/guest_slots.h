@@ -4,8 +4,7 @@
  * The slots of the guest stores: which store has one, and which is closed for
  * another one; see guests.h for the rule.  Knows nothing else about stores.
  */
-#ifndef SYMCACHED_GUEST_GUEST_SLOTS_H
-#define SYMCACHED_GUEST_GUEST_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ struct guest_slot *guest_slots_excess(const struct guest_slots *slots,
 
 /* The one that was not asked for the longest, or NULL. */
 struct guest_slot *guest_slots_oldest(const struct guest_slots *slots);
-
-#endif

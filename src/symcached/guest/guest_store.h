@@ -4,8 +4,7 @@
  * A guest store while it is in use: its configuration, and a scheduler with
  * sources of its own.
  */
-#ifndef SYMCACHED_GUEST_STORE_H
-#define SYMCACHED_GUEST_STORE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include "guest_config.h"
@@ -41,5 +40,3 @@ struct guest_store *guest_store_open(const struct guest_context *context,
 /* Ends its jobs, whose waiters are answered, and lets it go.  Its files stay.
  * NULL is allowed. */
 void guest_store_close(struct guest_store *store);
-
-#endif

@@ -16,8 +16,7 @@
  * Stores that several scopes have asked for are counted by themselves.  So a
  * client cannot drive out the stores of others by making up lists.
  */
-#ifndef SYMCACHED_GUESTS_H
-#define SYMCACHED_GUESTS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ int guests_report(struct guests *guests, int fd);
 void guests_stop(struct guests *guests);
 
 void guests_free(struct guests *guests); /* NULL is allowed */
-
-#endif

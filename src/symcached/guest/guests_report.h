@@ -4,8 +4,7 @@
  * What the guest helper tells the symcached that started it, for its status
  * and metrics: a message after each change, at most ten a second.
  */
-#ifndef SYMCACHED_GUEST_GUESTS_REPORT_H
-#define SYMCACHED_GUEST_GUESTS_REPORT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct guests_report *guests_report_new(struct event_base *base, int fd,
 void guests_report_changed(struct guests_report *report);
 
 void guests_report_free(struct guests_report *report); /* NULL is allowed */
-
-#endif

@@ -7,8 +7,7 @@
  * trying whether a name was made from a certain secret.  The key is in a file,
  * so that stores are found again after a restart.
  */
-#ifndef SYMCACHED_GUEST_STORE_NAME_H
-#define SYMCACHED_GUEST_STORE_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ int store_name_print(char name[STORE_NAME + 1],
  * name, "-" and a number? */
 bool store_name_is_one(const char *name);
 bool store_name_is_aside(const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * Detects what an upstream has sent by its first bytes, never by its name or
  * type.
  */
-#ifndef SYMCACHED_INTAKE_BODY_KIND_H
-#define SYMCACHED_INTAKE_BODY_KIND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ enum body_kind {
  * set to an English name of the kind, such as "an HTML page".
  */
 enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what);
-
-#endif

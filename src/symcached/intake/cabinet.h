@@ -6,8 +6,7 @@
  * other cabinet is refused before libmspack sees it.  Headers are those of
  * [MS-CAB] 2.
  */
-#ifndef SYMCACHED_INTAKE_CABINET_H
-#define SYMCACHED_INTAKE_CABINET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ bool cabinet_next(int in, char name[CABINET_NAME]);
 enum body_status cabinet_unpack(int in, const struct cabinet_parts *parts,
                                 struct limited_writer *writer, char *error,
                                 size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  * not exist, names match without case.  This may block on a network mount, so
  * it is for processes that have nothing else to do.
  */
-#ifndef SYMCACHED_INTAKE_CASEFOLD_OPEN_H
-#define SYMCACHED_INTAKE_CASEFOLD_OPEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ int casefold_has(int root, const char *name, bool any_case);
 
 /* Does this errno mean that there is no such file?  Others prove nothing. */
 bool casefold_absent(int error);
-
-#endif

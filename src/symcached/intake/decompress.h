@@ -4,8 +4,7 @@
  * One level of packing, from one descriptor to another.  This runs inside the
  * sandbox and opens nothing.
  */
-#ifndef SYMCACHED_INTAKE_DECOMPRESS_H
-#define SYMCACHED_INTAKE_DECOMPRESS_H
+#pragma once
 
 #include <stddef.h>
 #include "body_kind.h"
@@ -33,5 +32,3 @@ enum body_status decompress(enum body_kind kind, int in,
 /* Copies all of `in`, from its start, to the writer. */
 enum body_status body_copy(int in, struct limited_writer *writer, char *error,
                            size_t size);
-
-#endif

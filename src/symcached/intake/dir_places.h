@@ -3,8 +3,7 @@
  *
  * The places of a directory at which a file may lie.
  */
-#ifndef SYMCACHED_INTAKE_DIR_PLACES_H
-#define SYMCACHED_INTAKE_DIR_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ char dir_places_unopened(int error, const char **why);
 
 /* Does a file keep that size for a second?  One that is being copied grows. */
 bool dir_places_settled(int fd, uint64_t size);
-
-#endif

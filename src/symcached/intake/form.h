@@ -3,8 +3,7 @@
  *
  * The form of an upload.
  */
-#ifndef SYMCACHED_INTAKE_FORM_H
-#define SYMCACHED_INTAKE_FORM_H
+#pragma once
 
 #include "reports/multipart/multipart.h"
 
@@ -20,5 +19,3 @@ struct upload_form {
 /* Returns 0, or -1 with a sentence in error. */
 int upload_form_read(const uint8_t *data, size_t size, const char *boundary,
                      struct upload_form *form, char *error, size_t error_size);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A file of a directory that is used where it is, instead of a copy.
  */
-#ifndef SYMCACHED_INTAKE_IN_PLACE_H
-#define SYMCACHED_INTAKE_IN_PLACE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ bool in_place_is_public(const char *path);
 
 /* Makes a symbolic link to an open file.  Returns as in_place_path(). */
 int in_place_link(int fd, const char *path);
-
-#endif

@@ -12,8 +12,7 @@
  * with S what the file has, as a hexadecimal set of SYMCACHE_HAS_...  A line
  * with O comes first, as soon as a directory answers.
  */
-#ifndef SYMCACHED_INTAKE_INTAKE_H
-#define SYMCACHED_INTAKE_INTAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,5 +119,3 @@ int unpack_main(int argc, char **argv);
 
 /* The child: main() of "symcached-sandboxed --upload". */
 int upload_main(int argc, char **argv);
-
-#endif

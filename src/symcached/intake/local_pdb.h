@@ -8,8 +8,7 @@
  * network share the thread might hang, and a process cannot end before its
  * threads.
  */
-#ifndef SYMCACHED_INTAKE_LOCAL_PDB_H
-#define SYMCACHED_INTAKE_LOCAL_PDB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ typedef void (*local_pdb_done_fn)(void *arg,
 struct task *local_pdb_start(struct event_base *base,
                              const struct unpack_request *request,
                              local_pdb_done_fn done, void *arg);
-
-#endif

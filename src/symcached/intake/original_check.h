@@ -4,8 +4,7 @@
  * Checks by the ids in a file whether it is the original that a key asks for.
  * This runs in the sandbox.
  */
-#ifndef SYMCACHED_INTAKE_ORIGINAL_CHECK_H
-#define SYMCACHED_INTAKE_ORIGINAL_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ char original_check(const symcache_key_t *key, enum original_format format,
 /* Is it a PDB, a Windows one or a portable one, with the GUID of the key? */
 bool original_has_guid(const symcache_key_t *key, enum original_format format,
                        const uint8_t *data, uint64_t size);
-
-#endif

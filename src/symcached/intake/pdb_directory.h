@@ -9,8 +9,7 @@
  * This is for the child process that unpacks: pdb_directory_open() is called
  * before it enters the sandbox, and the rest inside.
  */
-#ifndef SYMCACHED_INTAKE_PDB_DIRECTORY_H
-#define SYMCACHED_INTAKE_PDB_DIRECTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ bool pdb_directory_look(struct pdb_directory *directory,
 
 /* Writes the index to an empty file.  If this fails, files are read again. */
 void pdb_directory_save(const struct pdb_directory *directory, int index);
-
-#endif

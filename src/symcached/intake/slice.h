@@ -5,8 +5,7 @@
  * file, so that the right one is converted and kept among the downloads, or a
  * section of an ELF file.
  */
-#ifndef SYMCACHED_INTAKE_SLICE_H
-#define SYMCACHED_INTAKE_SLICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ enum slice slice_find(const symcache_key_t *key, unsigned formats,
  */
 int slice_copy(int in, uint64_t offset, uint64_t length,
                struct limited_writer *writer);
-
-#endif

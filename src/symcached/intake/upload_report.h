@@ -16,8 +16,7 @@
  * The process has read untrusted files, so everything that it reports is
  * checked before it is believed.
  */
-#ifndef SYMCACHED_INTAKE_UPLOAD_REPORT_H
-#define SYMCACHED_INTAKE_UPLOAD_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ void upload_report_print_ids(char text[UPLOAD_REPORT_IDS_SIZE],
  * One that is wrong or not complete becomes a refusal with status 500.
  */
 void upload_report_read(struct upload_report *report, char *text, size_t len);
-
-#endif

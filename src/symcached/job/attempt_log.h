@@ -5,8 +5,7 @@
  * negative entry and for "why".  A limited number of logs, those of the latest
  * jobs, is kept.
  */
-#ifndef SYMCACHED_JOB_ATTEMPT_LOG_H
-#define SYMCACHED_JOB_ATTEMPT_LOG_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include "symcached/source/lookup.h"
@@ -67,5 +66,3 @@ void attempt_logs_keep(struct attempt_logs *attempt_logs,
 /* NULL if no job of this id is remembered. */
 struct attempt_log *attempt_logs_find(const struct attempt_logs *attempt_logs,
                                       const char *id);
-
-#endif

@@ -5,8 +5,7 @@
  * run at a time, no party has more than its share of them, and who waits first
  * is next.
  */
-#ifndef SYMCACHED_JOB_CONVERSION_SLOTS_H
-#define SYMCACHED_JOB_CONVERSION_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -50,5 +49,3 @@ bool conversion_slot_may(struct conversion_slot *slot);
 /* One has begun, or ended. */
 void conversion_slot_begun(struct conversion_slot *slot);
 void conversion_slot_ended(struct conversion_slot *slot);
-
-#endif

@@ -5,8 +5,7 @@
  * absent and what the store's transcoders make.  It uses symcache_answer(), as
  * the module does.
  */
-#ifndef SYMCACHED_JOB_DECISION_H
-#define SYMCACHED_JOB_DECISION_H
+#pragma once
 
 #include "symcached/negcache/negcache.h"
 #include "job.h"
@@ -44,5 +43,3 @@ bool decision_answer(const struct decision *decision,
                      const struct store_config *store,
                      const symcache_key_t *key,
                      struct scheduler_answer *answer);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Knows nothing else of jobs.
  */
-#ifndef SYMCACHED_JOB_FINDINGS_H
-#define SYMCACHED_JOB_FINDINGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -78,5 +77,3 @@ enum job_outcome {
  * casts doubt on it.
  */
 enum job_outcome findings_outcome(unsigned findings, enum job_purpose purpose);
-
-#endif

@@ -9,8 +9,7 @@
  * Knows nothing of connections.  job_state.h describes what a job does;
  * scheduler_ask() is in lookup_answer.c, scheduler_leave() in waiter.c.
  */
-#ifndef SYMCACHED_JOB_H
-#define SYMCACHED_JOB_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include "config/config.h"
@@ -191,5 +190,3 @@ struct scheduler_gauges {
 
 void scheduler_gauges(const struct scheduler *scheduler,
                       struct scheduler_gauges *gauges);
-
-#endif

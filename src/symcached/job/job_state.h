@@ -34,8 +34,7 @@
  * lookup, which decision.c answers if no job is needed, and waiter.c holds it
  * until the job ends; upgrade.c starts jobs that nobody waits for.
  */
-#ifndef SYMCACHED_JOB_JOB_STATE_H
-#define SYMCACHED_JOB_JOB_STATE_H
+#pragma once
 
 #include <sys/queue.h>
 #include <sys/stat.h>
@@ -571,5 +570,3 @@ job_transcoder(const struct job *job)
 {
     return job->order.transcoders[job->original.format];
 }
-
-#endif

@@ -6,8 +6,7 @@
  * of bundles.  Hints name both; the id of the key is the hash of their
  * digests, so that a wrong one is refused.
  */
-#ifndef SYMCACHED_JOB_JSCACHE_INPUTS_H
-#define SYMCACHED_JOB_JSCACHE_INPUTS_H
+#pragma once
 
 #include <stdbool.h>
 #include "proto/key.h"
@@ -26,5 +25,3 @@ void job_take_inputs(struct job *job);
 
 /* The job ends meanwhile. */
 void job_leave_inputs(struct job *job);
-
-#endif

@@ -5,8 +5,7 @@
  * knows: the hash of a profiler, and the build id.  What is uploaded leaves
  * the list.  It is in memory, and begins anew with the process.
  */
-#ifndef SYMCACHED_JOB_MISSING_MODULES_H
-#define SYMCACHED_JOB_MISSING_MODULES_H
+#pragma once
 
 #include <time.h>
 #include <cjson/cJSON.h>
@@ -39,5 +38,3 @@ unsigned missing_modules_count(const struct missing_modules *missing);
  * when out of memory. */
 cJSON *missing_modules_json(const struct missing_modules *missing,
                             time_t since);
-
-#endif

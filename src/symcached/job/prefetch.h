@@ -7,8 +7,7 @@
  * not waited for if the next source has the file.  Only one source at a time is
  * asked before its turn, and never a SymCache server or a host that is busy.
  */
-#ifndef SYMCACHED_JOB_PREFETCH_H
-#define SYMCACHED_JOB_PREFETCH_H
+#pragma once
 
 #include <stdbool.h>
 #include "job_state.h"
@@ -27,5 +26,3 @@ void prefetch_take(struct job *job, const struct lookup_callbacks *callbacks);
 
 /* Ends the lookup before its turn, if there is one, and begins no more. */
 void prefetch_drop(struct job *job);
-
-#endif

@@ -4,8 +4,7 @@
  * The latest jobs that ended without a file, and why, for a page that people
  * read.  An answer from a negative entry is not a new miss.
  */
-#ifndef SYMCACHED_JOB_RECENT_MISSES_H
-#define SYMCACHED_JOB_RECENT_MISSES_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include "proto/version.h"
@@ -24,5 +23,3 @@ void recent_misses_add(struct recent_misses *misses, const char *store,
 
 /* An array of objects, newest first; NULL when out of memory. */
 cJSON *recent_misses_json(const struct recent_misses *misses);
-
-#endif

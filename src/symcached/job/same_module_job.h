@@ -8,8 +8,7 @@
  * job waits for the end of the other one and then uses that job's download, or
  * asks for the rest.
  */
-#ifndef SYMCACHED_JOB_SAME_MODULE_JOB_H
-#define SYMCACHED_JOB_SAME_MODULE_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include "job_state.h"
@@ -42,5 +41,3 @@ bool same_module_job_awaits(struct job *job);
  * from the downloads, or asks for them.
  */
 bool same_module_job_goes_on(struct job *job);
-
-#endif

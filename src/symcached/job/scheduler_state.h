@@ -4,8 +4,7 @@
  * All jobs, their slots and queues, and what they share.  For the files of
  * this room only; other rooms include job.h.
  */
-#ifndef SYMCACHED_JOB_SCHEDULER_STATE_H
-#define SYMCACHED_JOB_SCHEDULER_STATE_H
+#pragma once
 
 #include "base/hash_table.h"
 #include "recent_misses.h"
@@ -126,5 +125,3 @@ void scheduler_keep_transcoders(struct scheduler *scheduler,
 
 /* Drops the state of sources that the configuration does not have. */
 void scheduler_forget_former(struct scheduler *scheduler);
-
-#endif

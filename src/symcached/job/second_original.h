@@ -12,8 +12,7 @@
  * sources for these as for any such file and, if there is one, runs the
  * converter again.
  */
-#ifndef SYMCACHED_JOB_SECOND_ORIGINAL_H
-#define SYMCACHED_JOB_SECOND_ORIGINAL_H
+#pragma once
 
 #include "job_state.h"
 
@@ -24,5 +23,3 @@ bool job_wants_second(struct job *job, const struct transcode_result *result);
 
 /* Ends the wait, if there is one. */
 void job_leave_second(struct job *job);
-
-#endif

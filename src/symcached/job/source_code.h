@@ -5,8 +5,7 @@
  * so the job first asks all sources for one.  Next it uses a PDB among the
  * downloads, and it fetches a PDB only if that has the wanted source files.
  */
-#ifndef SYMCACHED_JOB_SOURCE_CODE_H
-#define SYMCACHED_JOB_SOURCE_CODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ void source_code_begin(struct job *job);
 
 /* Are only bundles looked for, for now? */
 bool source_code_wants_bundle(const struct job *job);
-
-#endif

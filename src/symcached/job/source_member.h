@@ -6,8 +6,7 @@
  * waited for.  The text is copied out of that in a sandboxed child.  Without it
  * the sources are asked, of which servers of debuginfod have such files.
  */
-#ifndef SYMCACHED_JOB_SOURCE_MEMBER_H
-#define SYMCACHED_JOB_SOURCE_MEMBER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ bool source_member_begin(struct job *job);
 
 /* Ends what runs. */
 void source_member_leave(struct job *job);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Knows nothing of lookups.
  */
-#ifndef SYMCACHED_JOB_SOURCE_ORDER_H
-#define SYMCACHED_JOB_SOURCE_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include "config/config.h"
@@ -81,5 +80,3 @@ void source_order_left_out(struct source_order *order,
 
 /* Begins again with the first source, and looks again at what is on disk. */
 void source_order_rewind(struct source_order *order);
-
-#endif

@@ -4,8 +4,7 @@
  * Jobs that nobody waits for: they look for a better file than the one that
  * is served meanwhile.
  */
-#ifndef SYMCACHED_JOB_UPGRADE_H
-#define SYMCACHED_JOB_UPGRADE_H
+#pragma once
 
 #include "decision.h"
 #include "scheduler_state.h"
@@ -27,5 +26,3 @@ bool upgrade_start(struct scheduler *scheduler,
 void upgrade_consider(struct scheduler *scheduler,
                       const struct scheduler_lookup *lookup,
                       const struct decision *decision);
-
-#endif

@@ -4,8 +4,7 @@
  * One lookup that waits until its job ends or its time is over.  There may be
  * many thousands.  Each belongs to the job whose list it is in.
  */
-#ifndef SYMCACHED_JOB_WAITER_H
-#define SYMCACHED_JOB_WAITER_H
+#pragma once
 
 #include <sys/queue.h>
 #include <event2/event_struct.h>
@@ -63,5 +62,3 @@ void waiter_detach(struct waiter *waiter);
 /* Frees the waiter, and then calls its function, if any, with the answer. */
 void waiter_answer(struct waiter *waiter,
                    const struct scheduler_answer *answer);
-
-#endif

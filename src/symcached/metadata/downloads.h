@@ -3,8 +3,7 @@
  *
  * The downloads that came here by their build id, and what is known of them.
  */
-#ifndef SYMCACHED_METADATA_DOWNLOADS_H
-#define SYMCACHED_METADATA_DOWNLOADS_H
+#pragma once
 
 #include "metadata.h"
 #include "results.h"
@@ -16,5 +15,3 @@
  */
 bool downloads_walk(struct results *results, const char *folder,
                     enum metadata_key key, const char *value);
-
-#endif

@@ -6,8 +6,7 @@
  * sources.  A thread walks the downloads; the sources are asked at the same
  * time.
  */
-#ifndef SYMCACHED_METADATA_H
-#define SYMCACHED_METADATA_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include "config/config.h"
@@ -53,5 +52,3 @@ bool metadata_ask(struct metadata *metadata, const struct config *config,
 
 /* The inquiries that run. */
 unsigned metadata_running(const struct metadata *metadata);
-
-#endif

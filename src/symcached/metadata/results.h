@@ -3,8 +3,7 @@
  *
  * The list of what was found, each file once.
  */
-#ifndef SYMCACHED_METADATA_RESULTS_H
-#define SYMCACHED_METADATA_RESULTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void results_add(struct results *results, const char *type,
  */
 bool results_add_answer(struct results *results, const char *text,
                         size_t size);
-
-#endif

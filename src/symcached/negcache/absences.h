@@ -12,8 +12,7 @@
  * alone, which takes an earlier record back.  All of it is in memory, and is
  * read again when somebody else has written or removed the file.
  */
-#ifndef SYMCACHED_NEGCACHE_ABSENCES_H
-#define SYMCACHED_NEGCACHE_ABSENCES_H
+#pragma once
 
 #include <stdbool.h>
 #include "entry_file.h"
@@ -55,5 +54,3 @@ bool absences_is_alone(struct absences *absences, const char *root,
 void absences_set_alone(struct absences *absences, const char *root,
                         const symcache_key_t *key,
                         const symcache_version_t *version);
-
-#endif

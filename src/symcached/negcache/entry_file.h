@@ -3,8 +3,7 @@
  *
  * The file of a negative entry, whose format is in negcache.h.
  */
-#ifndef SYMCACHED_NEGCACHE_ENTRY_FILE_H
-#define SYMCACHED_NEGCACHE_ENTRY_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool entry_read(int dir, const char *name, struct written *written);
  * variants.  Returns false if that failed. */
 bool entry_print(FILE *f, uint64_t fingerprint,
                  const struct negcache_entry *entry);
-
-#endif

@@ -5,8 +5,7 @@
  * time, for an operator whose transcoder was broken then and works again.  A
  * store may have a million folders, so a child process walks through it.
  */
-#ifndef SYMCACHED_NEGCACHE_FORGET_MALFORMED_H
-#define SYMCACHED_NEGCACHE_FORGET_MALFORMED_H
+#pragma once
 
 #include <time.h>
 
@@ -36,5 +35,3 @@ void forget_malformed_cancel(struct forget_malformed *forget);
 
 /* The child: main() of "symcached --forget ROOT SINCE". */
 int forget_main(int argc, char **argv);
-
-#endif

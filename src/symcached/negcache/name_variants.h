@@ -6,8 +6,7 @@
  * spelling may exist under another.  The spelling in lower case is always
  * looked for, too, so lists do not contain it.
  */
-#ifndef SYMCACHED_NEGCACHE_NAME_VARIANTS_H
-#define SYMCACHED_NEGCACHE_NAME_VARIANTS_H
+#pragma once
 
 #include <stdbool.h>
 #include "config/config.h"
@@ -30,5 +29,3 @@ bool name_variants_full(const struct name_variants *list);
 
 /* Adds a name, unless the list has it already or is full. */
 void name_variants_add(struct name_variants *list, const char *name);
-
-#endif

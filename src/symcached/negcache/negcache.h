@@ -21,8 +21,7 @@
  * for the URL that the id of a key proves, without which in turn nothing is
  * found out of such a key.
  */
-#ifndef SYMCACHED_NEGCACHE_H
-#define SYMCACHED_NEGCACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -220,5 +219,3 @@ unsigned negcache_forget(struct negcache *negcache,
                          const symcache_key_t *key, bool has_id, int *errnum);
 
 unsigned negcache_errors(const struct negcache *negcache); /* in memory */
-
-#endif

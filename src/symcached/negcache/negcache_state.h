@@ -3,8 +3,7 @@
  *
  * The negative cache, for its entries in memory and for those on disk.
  */
-#ifndef SYMCACHED_NEGCACHE_STATE_H
-#define SYMCACHED_NEGCACHE_STATE_H
+#pragma once
 
 #include <sys/queue.h>
 #include "base/hash_table.h"
@@ -59,5 +58,3 @@ bool memory_entry_take_back(struct negcache *negcache,
  * key also the entries of its build id under any name. */
 unsigned memory_entries_forget(struct negcache *negcache, const char *prefix,
                                const symcache_key_t *key);
-
-#endif

@@ -11,8 +11,7 @@
  * lists the host. Hosts and connections are not those of the operator's
  * sources: a client can neither use their credentials nor make them fail.
  */
-#ifndef SYMCACHED_ONE_TIME_FETCH_H
-#define SYMCACHED_ONE_TIME_FETCH_H
+#pragma once
 
 #include "config/config.h"
 
@@ -43,5 +42,3 @@ struct one_time_fetch *one_time_fetch_start(struct one_time_fetches *fetches,
 
 /* fn is not called any more. */
 void one_time_fetch_cancel(struct one_time_fetch *fetch);
-
-#endif

@@ -4,8 +4,7 @@
  * What the daemons that ask this helper say of themselves: every symbolicated
  * reports now and then, and is forgotten when it does so no more.
  */
-#ifndef SYMCACHED_SERVER_DAEMON_REPORTS_H
-#define SYMCACHED_SERVER_DAEMON_REPORTS_H
+#pragma once
 
 #include <stddef.h>
 #include <cjson/cJSON.h>
@@ -36,5 +35,3 @@ const char *daemon_reports_take(struct daemon_reports *reports,
 
 /* An array of those that are valid now; the caller's.  NULL without memory. */
 cJSON *daemon_reports_json(struct daemon_reports *reports);
-
-#endif

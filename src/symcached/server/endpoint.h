@@ -4,8 +4,7 @@
  * A socket on which requests are accepted and read, and the pause after
  * accept() has failed.
  */
-#ifndef SYMCACHED_SERVER_ENDPOINT_H
-#define SYMCACHED_SERVER_ENDPOINT_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -34,5 +33,3 @@ void endpoint_stop(struct endpoint *endpoint);
 
 /* Closes its connections, too. */
 void endpoint_free(struct endpoint *endpoint);
-
-#endif

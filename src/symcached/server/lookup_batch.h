@@ -10,8 +10,7 @@
  * with the status, X-Symcache-Valid or Retry-After, and X-Symcache-Reason that
  * the lookup alone would get.
  */
-#ifndef SYMCACHED_SERVER_LOOKUP_BATCH_H
-#define SYMCACHED_SERVER_LOOKUP_BATCH_H
+#pragma once
 
 #include "url_path.h"
 #include "single_lookup.h"
@@ -30,5 +29,3 @@ void lookup_batch_start(struct event_base *base, lookup_scheduler_fn find,
                         const struct lookup_query *q,
                         struct evhttp_request *req,
                         single_lookup_ended_fn ended, void *arg);
-
-#endif

@@ -4,8 +4,7 @@
  * The query of a lookup on the socket: which versions may answer it, how long
  * the client waits, and its hints.
  */
-#ifndef SYMCACHED_SERVER_LOOKUP_QUERY_H
-#define SYMCACHED_SERVER_LOOKUP_QUERY_H
+#pragma once
 
 #include <stdbool.h>
 #include "proto/answer.h"
@@ -38,5 +37,3 @@ bool lookup_query_parse_line(const char *query, struct lookup_query *q);
  */
 bool lookup_query_is_proved(const struct lookup_query *q,
                             const symcache_key_t *key);
-
-#endif

@@ -4,8 +4,7 @@
  * Uploads that clients of one protocol have begun and not completed.  Each has
  * a key, by which it can be found.
  */
-#ifndef SYMCACHED_SERVER_OPEN_UPLOADS_H
-#define SYMCACHED_SERVER_OPEN_UPLOADS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void open_uploads_expire(struct open_uploads *list);
 
 void open_upload_forget(struct open_upload *upload);
 void open_uploads_forget_all(struct open_uploads *list);
-
-#endif

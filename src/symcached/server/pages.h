@@ -4,8 +4,7 @@
  * The pages that the server's table lists, each of which answers the request;
  * the files of these names say what clients send.  For this folder only.
  */
-#ifndef SYMCACHED_SERVER_PAGES_H
-#define SYMCACHED_SERVER_PAGES_H
+#pragma once
 
 #include <event2/event.h>
 #include <event2/http.h>
@@ -129,5 +128,3 @@ struct cJSON *sentry_read_body(const struct config *config,
 void sentry_page(struct uploads *uploads, const struct config *config,
                  const struct url_path *path, const char *query,
                  struct evhttp_request *req);
-
-#endif

@@ -5,8 +5,7 @@
  * (api/debuginfo/v1alpha1/debuginfo.proto of grafana/pyroscope), in protobuf or
  * in its JSON form.
  */
-#ifndef SYMCACHED_SERVER_PYROSCOPE_MESSAGE_H
-#define SYMCACHED_SERVER_PYROSCOPE_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ const char *pyroscope_read_json(const char *text, size_t size, bool is_flat,
  * is none; an empty one is. */
 bool pyroscope_build_id(char to[PYROSCOPE_BUILD_ID_MAX + 1], const char *text,
                         size_t size);
-
-#endif

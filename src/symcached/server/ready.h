@@ -3,8 +3,7 @@
  *
  * Whether this machine is one that requests should be sent to.
  */
-#ifndef SYMCACHED_SERVER_READY_H
-#define SYMCACHED_SERVER_READY_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -57,5 +56,3 @@ cJSON *ready_disks(const struct ready *ready, const struct evict *evict);
 
 /* Answers /readyz. */
 void ready_page(const struct ready *ready, struct evhttp_request *req);
-
-#endif

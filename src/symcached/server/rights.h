@@ -3,8 +3,7 @@
  *
  * Permissions of clients on the helper's sockets.
  */
-#ifndef SYMCACHED_SERVER_RIGHTS_H
-#define SYMCACHED_SERVER_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ enum rights_socket {
  */
 bool rights_check(const struct config *config, enum rights_socket socket,
                   enum right right, struct evhttp_request *req);
-
-#endif

@@ -9,8 +9,7 @@
  * and are told of each whether chunks are missing, it is being assembled, or it
  * is there or refused.  The answer waits for a moment until all have ended.
  */
-#ifndef SYMCACHED_SERVER_SENTRY_ASSEMBLY_PAGE_H
-#define SYMCACHED_SERVER_SENTRY_ASSEMBLY_PAGE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ cJSON *sentry_file(const char *name, const char *asked,
 void sentry_assembly(struct uploads *uploads, const struct config *config,
                      const char *user, bool only_try, bool is_bundle,
                      struct evhttp_request *req);
-
-#endif

@@ -10,8 +10,7 @@
  * The id of a file is its path below "uploads.root", so it does not change its
  * meaning.
  */
-#ifndef SYMCACHED_SERVER_SENTRY_DOWNLOAD_H
-#define SYMCACHED_SERVER_SENTRY_DOWNLOAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,5 +37,3 @@ void sentry_artifacts(const struct config *config, bool only_try,
 /* Answers a query; with only_try it is about uploads of try builds. */
 void sentry_files(const struct config *config, bool only_try,
                   const char *query, struct evhttp_request *req);
-
-#endif

@@ -5,8 +5,7 @@
  * of scripts comes with, but the commands of a build make it, change it and say
  * where it was deployed, and end if they are refused.
  */
-#ifndef SYMCACHED_SERVER_SENTRY_RELEASES_H
-#define SYMCACHED_SERVER_SENTRY_RELEASES_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -24,5 +23,3 @@ void sentry_releases_change(const cJSON *asked, const char *version,
 
 /* Answers one that was deployed. */
 void sentry_releases_deploy(const cJSON *asked, struct evhttp_request *req);
-
-#endif

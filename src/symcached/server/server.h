@@ -5,8 +5,7 @@
  * jobs, and answers at once or when a job has ended.  Knows nothing of sources
  * and transcoders.
  */
-#ifndef SYMCACHED_SERVER_H
-#define SYMCACHED_SERVER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -55,5 +54,3 @@ void server_config_stale(struct server *server, const char *why);
 void server_stop(struct server *server, void (*done)(void *arg), void *arg);
 
 void server_free(struct server *server);
-
-#endif

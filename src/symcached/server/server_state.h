@@ -3,8 +3,7 @@
  *
  * The server, for its pages and for who starts and ends it.
  */
-#ifndef SYMCACHED_SERVER_STATE_H
-#define SYMCACHED_SERVER_STATE_H
+#pragma once
 
 #include <event2/event.h>
 #include <event2/http.h>
@@ -49,5 +48,3 @@ void page_serve(struct server *server, enum rights_socket socket,
 
 /* A request was answered, or its connection is gone. */
 void server_request_ended(void *arg);
-
-#endif

@@ -6,8 +6,7 @@
  * the client waits is over.  Of an uploaded file it may be told where it gets
  * that by itself.
  */
-#ifndef SYMCACHED_SERVER_SINGLE_LOOKUP_H
-#define SYMCACHED_SERVER_SINGLE_LOOKUP_H
+#pragma once
 
 #include <event2/event.h>
 #include <event2/http.h>
@@ -31,5 +30,3 @@ void single_lookup_start(struct event_base *base, struct scheduler *scheduler,
                          const struct lookup_query *q,
                          struct evhttp_request *req,
                          single_lookup_ended_fn ended, void *arg);
-
-#endif

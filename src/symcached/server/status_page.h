@@ -5,8 +5,7 @@
  * other programs, in one object that nginx's module passes on to browsers
  * unchanged.
  */
-#ifndef SYMCACHED_SERVER_STATUS_PAGE_H
-#define SYMCACHED_SERVER_STATUS_PAGE_H
+#pragma once
 
 #include <time.h>
 #include <cjson/cJSON.h>
@@ -37,5 +36,3 @@ struct status {
  * the module takes.  The caller frees the object; NULL without memory.
  */
 cJSON *status_page_json(struct status *status);
-
-#endif

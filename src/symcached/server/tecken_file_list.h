@@ -3,8 +3,7 @@
  *
  * What a client of Tecken says that it will send.
  */
-#ifndef SYMCACHED_SERVER_TECKEN_FILE_LIST_H
-#define SYMCACHED_SERVER_TECKEN_FILE_LIST_H
+#pragma once
 
 #include <openssl/evp.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ void tecken_files_free(struct tecken_files *files); /* NULL is allowed */
 
 /* Compares them with those that are there, which takes long. */
 void tecken_files_compare(struct tecken_files *files);
-
-#endif

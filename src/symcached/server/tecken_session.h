@@ -4,8 +4,7 @@
  * The files that clients of Tecken's protocol have begun to send: each is a
  * session, with a key that is in its URL, and what has come of it so far.
  */
-#ifndef SYMCACHED_SERVER_TECKEN_SESSION_H
-#define SYMCACHED_SERVER_TECKEN_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void tecken_session_drop_file(struct tecken_session *session);
 void tecken_piece_take(struct tecken_session *session,
                        const struct config *config,
                        struct evhttp_request *req);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The labels of an upload, by a header that every dialect can have.
  */
-#ifndef SYMCACHED_SERVER_UPLOAD_LABELS_H
-#define SYMCACHED_SERVER_UPLOAD_LABELS_H
+#pragma once
 
 #include "base/build_list.h"
 
@@ -18,5 +17,3 @@ struct evhttp_request;
  */
 const char *upload_labels_read(struct evhttp_request *req,
                                struct build_labels *labels);
-
-#endif

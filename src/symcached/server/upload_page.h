@@ -10,8 +10,7 @@
  *
  * The body is in a file that a header names, so these requests have none.
  */
-#ifndef SYMCACHED_SERVER_UPLOAD_PAGE_H
-#define SYMCACHED_SERVER_UPLOAD_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include "upload_token.h"
@@ -72,5 +71,3 @@ void discard_page(struct uploads *uploads, const struct config *config,
 void changed_page(struct uploads *uploads, const struct config *config,
                   const struct url_path *target, const char *query,
                   struct evhttp_request *req);
-
-#endif

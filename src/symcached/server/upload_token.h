@@ -3,8 +3,7 @@
  *
  * Tokens of clients that upload ("uploads.tokens").
  */
-#ifndef SYMCACHED_SERVER_UPLOAD_TOKEN_H
-#define SYMCACHED_SERVER_UPLOAD_TOKEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ bool upload_token_check(const struct config *config,
  * be others since.  A refusal is counted. */
 bool upload_user_check(const struct config *config, const char *user,
                        bool only_try);
-
-#endif

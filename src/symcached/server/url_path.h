@@ -4,8 +4,7 @@
  * What a request on the helper's socket is about: the segments of its path,
  * and the key that they name.
  */
-#ifndef SYMCACHED_SERVER_URL_PATH_H
-#define SYMCACHED_SERVER_URL_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ void url_path_reply(struct evhttp_request *req,
 /* The same, with an error word and a detail. */
 void url_path_refuse(struct evhttp_request *req, int status, const char *error,
                      const char *detail);
-
-#endif

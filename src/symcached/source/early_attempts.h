@@ -4,8 +4,7 @@
  * Keeps the attempts of a lookup that was begun before its turn, until its
  * turn comes and its owner is told of them.
  */
-#ifndef SYMCACHED_SOURCE_EARLY_ATTEMPTS_H
-#define SYMCACHED_SOURCE_EARLY_ATTEMPTS_H
+#pragma once
 
 #include "lookup.h"
 
@@ -21,5 +20,3 @@ void early_attempts_add(struct early_attempts *early,
 /* Reports all attempts, in their order. */
 void early_attempts_tell(const struct early_attempts *early,
                          const struct lookup_callbacks *to, void *arg);
-
-#endif

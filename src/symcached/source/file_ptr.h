@@ -5,8 +5,7 @@
  * says where the file is.  Only config_map_location() turns a Windows location
  * into a local one, so that a server cannot name local files by itself.
  */
-#ifndef SYMCACHED_SOURCE_FILE_PTR_H
-#define SYMCACHED_SOURCE_FILE_PTR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ enum file_ptr_kind {
 /* Reads a file.ptr; text is always set, without control characters. */
 enum file_ptr_kind file_ptr_parse(const uint8_t *data, size_t len,
                                   char text[FILE_PTR_TEXT]);
-
-#endif

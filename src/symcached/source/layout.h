@@ -6,8 +6,7 @@
  * order.  Knows nothing of transports: the caller asks for each place and
  * reports the result.
  */
-#ifndef SYMCACHED_SOURCE_LAYOUT_H
-#define SYMCACHED_SOURCE_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,5 +128,3 @@ enum layout_form layout_form(const char *place);
 
 /* Replaces the last character of a path, of one or more bytes, with "_". */
 void layout_pack(char *path);
-
-#endif

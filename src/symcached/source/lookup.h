@@ -8,8 +8,7 @@
  *
  * Knows nothing of jobs, stores, transcoders or waiters.
  */
-#ifndef SYMCACHED_SOURCE_LOOKUP_H
-#define SYMCACHED_SOURCE_LOOKUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -165,5 +164,3 @@ const char *lookup_place_asked(const struct lookup *lookup);
 
 /* No callback comes afterwards. */
 void lookup_cancel(struct lookup *lookup);
-
-#endif

@@ -4,8 +4,7 @@
  * The ids, ages and names that a lookup asks its source for, one after the
  * other (original_id.h).
  */
-#ifndef SYMCACHED_SOURCE_LOOKUP_IDS_H
-#define SYMCACHED_SOURCE_LOOKUP_IDS_H
+#pragma once
 
 #include "lookup_state.h"
 
@@ -23,5 +22,3 @@ bool lookup_try_next_id(struct lookup *lookup);
 
 /* What the original that was found by the present id has. */
 symcache_extent_e lookup_extent(const struct lookup *lookup);
-
-#endif

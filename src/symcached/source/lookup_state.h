@@ -3,8 +3,7 @@
  *
  * A lookup under way, and what is known of its source meanwhile.
  */
-#ifndef SYMCACHED_SOURCE_LOOKUP_STATE_H
-#define SYMCACHED_SOURCE_LOOKUP_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include "symcached/fetch/fetch.h"
@@ -175,5 +174,3 @@ void lookup_end(struct lookup *lookup);
 /* Zeroed memory for the source's type.  NULL when out of memory; the lookup
  * has then been ended. */
 void *lookup_type_state(struct lookup *lookup, size_t size);
-
-#endif

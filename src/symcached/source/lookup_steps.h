@@ -4,8 +4,7 @@
  * The steps that lookups of every source type are made of.  Each step ends in
  * a callback of the loop; if it found nothing, lookup->resume is called.
  */
-#ifndef SYMCACHED_SOURCE_LOOKUP_STEPS_H
-#define SYMCACHED_SOURCE_LOOKUP_STEPS_H
+#pragma once
 
 #include "lookup_state.h"
 
@@ -112,5 +111,3 @@ void source_http_pointed_below(struct lookup *lookup, const char *path);
 /* Fetches a URL of the source itself, and has it unpacked and checked.  Takes
  * url over; NULL counts as out of memory. */
 void source_http_own(struct lookup *lookup, char *url);
-
-#endif

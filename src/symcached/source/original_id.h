@@ -12,8 +12,7 @@
  * can send the rest of it.  The UUIDs of Mach-O and the ids of WebAssembly
  * have no more.
  */
-#ifndef SYMCACHED_SOURCE_ORIGINAL_ID_H
-#define SYMCACHED_SOURCE_ORIGINAL_ID_H
+#pragma once
 
 #include <stdbool.h>
 #include "config/config.h"
@@ -70,5 +69,3 @@ bool original_id_find(unsigned *position, const struct source_config *source,
  */
 unsigned original_id_wanted(const struct source_config *source,
                             const char *hints);
-
-#endif

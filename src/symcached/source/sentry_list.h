@@ -3,8 +3,7 @@
  *
  * Lists of files as a Sentry gives them, read and remembered for an hour.
  */
-#ifndef SYMCACHED_SOURCE_SENTRY_LIST_H
-#define SYMCACHED_SOURCE_SENTRY_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ void sentry_lists_add(struct sentry_lists *lists, const char *url,
  * it.
  */
 bool sentry_list_next(const char *link, char cursor[SENTRY_CURSOR_MAX + 1]);
-
-#endif

@@ -4,8 +4,7 @@
  * What each source answered since the start.  It is kept by the source's name,
  * as long as the configuration has that.
  */
-#ifndef SYMCACHED_SOURCE_SOURCE_STATS_H
-#define SYMCACHED_SOURCE_SOURCE_STATS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
@@ -31,5 +30,3 @@ cJSON *source_stats_json(const struct source_stats *source_stats,
 /* Appends symcached_source_attempts_total{source=,outcome=}. */
 void source_stats_print(const struct source_stats *source_stats,
                         struct evbuffer *buf);
-
-#endif

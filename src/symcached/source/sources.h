@@ -4,8 +4,7 @@
  * Data shared by lookups: connections, and the state of each source and of its
  * host.
  */
-#ifndef SYMCACHED_SOURCE_SOURCES_H
-#define SYMCACHED_SOURCE_SOURCES_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
@@ -56,5 +55,3 @@ cJSON *source_host(const struct sources *sources,
 
 /* Appends the metrics of hosts. */
 void sources_print(const struct sources *sources, struct evbuffer *buf);
-
-#endif

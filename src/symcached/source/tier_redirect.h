@@ -4,8 +4,7 @@
  * Where a client gets an uploaded file by itself: at the tier, if that has
  * "redirect", and this machine does not have the file.
  */
-#ifndef SYMCACHED_SOURCE_TIER_REDIRECT_H
-#define SYMCACHED_SOURCE_TIER_REDIRECT_H
+#pragma once
 
 #include "config/config.h"
 #include "proto/key.h"
@@ -33,5 +32,3 @@ void tier_redirects_end(void);
 
 /* done is not called any more. */
 void tier_redirect_cancel(struct tier_redirect *redirect);
-
-#endif

@@ -5,8 +5,7 @@
  * uploads has none, the tier that they are kept in is asked, and by which other
  * names a file of this id is there.
  */
-#ifndef SYMCACHED_SOURCE_UPLOADS_H
-#define SYMCACHED_SOURCE_UPLOADS_H
+#pragma once
 
 #include <stddef.h>
 #include "layout.h"
@@ -36,5 +35,3 @@ void uploads_tier_failed(struct lookup *lookup, const char *detail);
 /* Steps of a lookup in the folder of uploads after the first one, see
  * lookup_steps.h. */
 void uploads_go_on(struct lookup *lookup);
-
-#endif

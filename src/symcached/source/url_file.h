@@ -5,8 +5,7 @@
  * unchanged, whatever its format.  Its properties from the answer are kept
  * with it, see proto/properties.h.
  */
-#ifndef SYMCACHED_SOURCE_URL_FILE_H
-#define SYMCACHED_SOURCE_URL_FILE_H
+#pragma once
 
 struct lookup;
 
@@ -18,5 +17,3 @@ struct lookup;
  * as far as the source may, and as clients' files may (tenants_may_reach()).
  */
 void source_url_begin(struct lookup *lookup);
-
-#endif

@@ -6,8 +6,7 @@
  * each start; if it is asked with this id, a question of its own has caused
  * that.  One store of a helper may have another one as its source.
  */
-#ifndef SYMCACHED_SOURCE_VIA_HEADER_H
-#define SYMCACHED_SOURCE_VIA_HEADER_H
+#pragma once
 
 #include <stdbool.h>
 #include "proto/header.h"
@@ -46,5 +45,3 @@ bool via_precedes(const char *way, const char *other, const char *store);
  * own id is among the last, so it is still seen.
  */
 void via_join(char *to, const char *more);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Space on a file system for files that are about to be received.
  */
-#ifndef SYMCACHED_SPACE_DISK_SPACE_H
-#define SYMCACHED_SPACE_DISK_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ void disk_space_want_in(const char *path, uint64_t bytes);
  */
 typedef void (*disk_space_fn)(void *arg, const struct space_request *request);
 void disk_space_watch(disk_space_fn fn, void *arg);
-
-#endif

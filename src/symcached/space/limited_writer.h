@@ -6,8 +6,7 @@
  * exceed any ratio.  The free space of the file system is checked again and
  * again, because other programs write there as well.
  */
-#ifndef SYMCACHED_SPACE_LIMITED_WRITER_H
-#define SYMCACHED_SPACE_LIMITED_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool limited_writer_is_full(const struct limited_writer *writer);
 /* Writes a sentence that explains writer->error. */
 void limited_writer_reason(const struct limited_writer *writer, char *text,
                            size_t size);
-
-#endif

@@ -7,8 +7,7 @@
  * one of them is told, and the next one some seconds later: once the first has
  * ended, there may be room again.
  */
-#ifndef SYMCACHED_SPACE_SPACE_MONITOR_H
-#define SYMCACHED_SPACE_SPACE_MONITOR_H
+#pragma once
 
 #include "config/config.h"
 
@@ -28,5 +27,3 @@ struct space_monitor *space_monitor_start(struct event_base *base,
 
 /* No callback comes afterwards; monitor may be NULL. */
 void space_monitor_stop(struct space_monitor *monitor);
-
-#endif

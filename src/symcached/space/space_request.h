@@ -11,8 +11,7 @@
  * is announced but has not arrived gets a quarter at most, and everything that
  * is under way together gets half.
  */
-#ifndef SYMCACHED_SPACE_SPACE_REQUEST_H
-#define SYMCACHED_SPACE_SPACE_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ uint64_t space_request_grant(const struct space_usage *space,
 
 /* Adds the files that are being written in the work folders of a root. */
 void space_request_look(const char *root, struct space_usage *space);
-
-#endif

@@ -8,8 +8,7 @@
  * A process has one configuration, whose cache the functions below are given,
  * that of this reload or of one before; beside it, those of guest stores.
  */
-#ifndef SYMCACHED_SPACE_TOTAL_SIZE_H
-#define SYMCACHED_SPACE_TOTAL_SIZE_H
+#pragma once
 
 #include <stdint.h>
 #include "config/config.h"
@@ -39,5 +38,3 @@ uint64_t total_left(const struct cache_config *cache);
  */
 uint64_t total_lend(const struct cache_config *cache);
 void total_give_back(const struct cache_config *cache, uint64_t bytes);
-
-#endif

@@ -5,8 +5,7 @@
  * size.  It tells which files must be removed when a tree is too large,
  * without a list of all files.
  */
-#ifndef SYMCACHED_STORE_AGE_HISTOGRAM_H
-#define SYMCACHED_STORE_AGE_HISTOGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ uint64_t age_histogram_left(const struct age_histogram *age_histogram);
  * are that are asked for first. */
 bool age_histogram_marked(struct age_histogram *age_histogram, long long age,
                           uint64_t bytes);
-
-#endif

@@ -5,8 +5,7 @@
  * least recently used files of a store that is larger than allowed, and of a
  * file system on which too little is free.
  */
-#ifndef SYMCACHED_STORE_EVICT_FOR_SPACE_H
-#define SYMCACHED_STORE_EVICT_FOR_SPACE_H
+#pragma once
 
 #include "age_histogram.h"
 #include "evict_pass.h"
@@ -41,5 +40,3 @@ int eviction_fit(struct eviction *eviction, size_t ntrees);
 void eviction_drop(struct eviction *eviction);
 
 void eviction_mark(struct eviction *eviction);
-
-#endif

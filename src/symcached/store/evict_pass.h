@@ -10,8 +10,7 @@
  * A pass blocks, so it needs a process of its own.  Other processes may work
  * in the trees at the same time.
  */
-#ifndef SYMCACHED_STORE_EVICT_PASS_H
-#define SYMCACHED_STORE_EVICT_PASS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -118,5 +117,3 @@ evict_pass_spaces(const struct evict_pass *evict_pass, size_t *n);
 
 /* "unused", "expired", "max_size", "min_free", "unknown": API */
 const char *evict_pass_reason_name(enum evict_pass_reason reason);
-
-#endif

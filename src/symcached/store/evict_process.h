@@ -3,8 +3,7 @@
  *
  * The child process of the helper that runs a pass of cleaning.
  */
-#ifndef SYMCACHED_STORE_EVICT_PROCESS_H
-#define SYMCACHED_STORE_EVICT_PROCESS_H
+#pragma once
 
 #include "child/child.h"
 #include "config/config.h"
@@ -39,5 +38,3 @@ struct child *evict_pass_start(struct event_base *base,
 
 /* The child: main() of "symcached --evict ...". */
 int evict_pass_main(int argc, char **argv);
-
-#endif

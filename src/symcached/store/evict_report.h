@@ -4,8 +4,7 @@
  * What a pass of cleaning has done, as JSON: its process writes it, and the
  * helper makes metrics and lines of its log of it.
  */
-#ifndef SYMCACHED_STORE_EVICT_REPORT_H
-#define SYMCACHED_STORE_EVICT_REPORT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -33,5 +32,3 @@ const cJSON *evict_report_space(const cJSON *report,
 
 /* A member's number, or 0. */
 double evict_report_number(const cJSON *object, const char *name);
-
-#endif

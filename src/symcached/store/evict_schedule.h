@@ -5,8 +5,7 @@
  * becomes metrics.  The first one, right after the start, only removes what
  * killed processes have left.
  */
-#ifndef SYMCACHED_STORE_EVICT_SCHEDULE_H
-#define SYMCACHED_STORE_EVICT_SCHEDULE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include "config/config.h"
@@ -35,5 +34,3 @@ void evict_configure(struct evict *evict, struct config *config);
 void evict_add_sizes(const struct evict *evict, cJSON *object);
 
 void evict_free(struct evict *evict);
-
-#endif

@@ -4,8 +4,7 @@
  * Files that cleaning keeps or removes together: one kind of a version with its
  * .gz, a negative entry, or a download.
  */
-#ifndef SYMCACHED_STORE_EVICT_UNIT_H
-#define SYMCACHED_STORE_EVICT_UNIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ int evict_unit_remove(const struct evict_unit *unit, int dir, bool downloads,
 
 /* Is it the name that a file has while it is being removed? */
 bool evict_unit_is_removed(const char *name);
-
-#endif

@@ -7,8 +7,7 @@
  * priority: without instructions for SHA-256, a digest takes a quarter of the
  * time of the conversion.
  */
-#ifndef SYMCACHED_STORE_FILE_DIGEST_H
-#define SYMCACHED_STORE_FILE_DIGEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ void file_digest_later(const char *path);
 /* Gives those that wait so many milliseconds, and ends the thread's work.  For
  * use after the loop's end. */
 void file_digest_settle(unsigned ms);
-
-#endif

@@ -6,8 +6,7 @@
  * gzip file is valid as long as its file exists and is not younger, so it gets
  * the time of the file, and store_touch() changes both.
  */
-#ifndef SYMCACHED_STORE_GZIP_FILE_H
-#define SYMCACHED_STORE_GZIP_FILE_H
+#pragma once
 
 #include "child/child.h"
 #include "config/config.h"
@@ -59,5 +58,3 @@ struct child *gunzip_start(struct event_base *base,
  * "--gunzip KEEP MAX", where KEEP bytes stay free, and MAX may be written. */
 int gzip_file_main(int argc, char **argv);
 int gunzip_file_main(int argc, char **argv);
-
-#endif

@@ -6,8 +6,7 @@
  * files, or of other types of ids.  The forms are those of proto/path.h.
  * Pure functions: no I/O.
  */
-#ifndef SYMCACHED_STORE_NEWER_RELEASE_NAME_H
-#define SYMCACHED_STORE_NEWER_RELEASE_NAME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ bool newer_release_name_is_id(const char *folder);
  */
 bool newer_release_name_is_file(const char *file, const char *name,
                                 bool downloads);
-
-#endif

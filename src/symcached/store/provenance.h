@@ -7,8 +7,7 @@
  * file system has no such attributes, nothing is known, and no better PDB is
  * looked for.
  */
-#ifndef SYMCACHED_STORE_PROVENANCE_H
-#define SYMCACHED_STORE_PROVENANCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <time.h>
@@ -59,5 +58,3 @@ bool provenance_keeps(const char *file, const char *source,
 /* The number of sources, from the first one on, that are better. */
 size_t provenance_better(const struct provenance *provenance,
                          const struct store_config *store);
-
-#endif

@@ -5,8 +5,7 @@
  * a disk takes its time to confirm that a file is durable, and the event loop
  * must not wait for that.
  */
-#ifndef SYMCACHED_STORE_PUBLISH_H
-#define SYMCACHED_STORE_PUBLISH_H
+#pragma once
 
 #include <stdbool.h>
 #include "proto/key.h"
@@ -32,5 +31,3 @@ struct task *publish_start(struct event_base *base, const char *root,
 struct task *publish_original(struct event_base *base, const char *file,
                               const char *place, publish_done_fn done,
                               void *arg);
-
-#endif

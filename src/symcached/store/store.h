@@ -8,8 +8,7 @@
  *
  * This knows nothing of jobs, and of the configuration only the root.
  */
-#ifndef SYMCACHED_STORE_H
-#define SYMCACHED_STORE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -139,5 +138,3 @@ int transcoder_versions_write(const char *root, const char *tmp,
 
 /* Is it there?  A folder that does not answer counts as if it were. */
 bool transcoder_versions_exist(const char *root);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * One page of the list of a bucket (ListObjectsV2).
  */
-#ifndef SYMCACHED_TIER_BUCKET_PAGE_H
-#define SYMCACHED_TIER_BUCKET_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ char *tier_page_url(const struct tier_config *tier, const char *prefix,
  */
 int tier_page_read(struct tier_page *page, int fd, const char *prefix,
                    tier_listed_fn fn, void *arg, char *error, size_t size);
-
-#endif

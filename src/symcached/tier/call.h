@@ -4,8 +4,7 @@
  * What a tier is asked to do with one object, and the types of tiers.  For the
  * files of this room only.
  */
-#ifndef SYMCACHED_TIER_CALL_H
-#define SYMCACHED_TIER_CALL_H
+#pragma once
 
 #include <sys/queue.h>
 #include "base/breaker.h"
@@ -216,5 +215,3 @@ bool tier_puts_has(struct tiers *tiers, const struct store_config *store,
 
 /* Forgets all that waits and ends what runs. */
 void tier_puts_stop(struct tiers *tiers, struct tier *tier);
-
-#endif

@@ -4,8 +4,7 @@
  * All that is in a tier: for the operator's command only, which waits for each
  * answer.
  */
-#ifndef SYMCACHED_TIER_LIST_H
-#define SYMCACHED_TIER_LIST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ int tier_list(struct tiers *tiers, const struct tier_config *tier,
  */
 int tier_list_s3(struct tiers *tiers, const struct tier_config *tier,
                  tier_listed_fn fn, void *arg, char *error, size_t size);
-
-#endif

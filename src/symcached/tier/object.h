@@ -24,8 +24,7 @@
  *
  * Pure functions, no I/O.
  */
-#ifndef SYMCACHED_TIER_OBJECT_H
-#define SYMCACHED_TIER_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ void tier_meta_sign(struct tier_meta *meta, const char *name, const char *key);
 /* Is the MAC there, and right? */
 bool tier_meta_is_signed(const struct tier_meta *meta, const char *name,
                          const char *key);
-
-#endif

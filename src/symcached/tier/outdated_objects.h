@@ -7,8 +7,7 @@
  * path, as in proto/path.h, and a newline.  While the note exists, the file is
  * not read from the tier, and the tier's object must be removed or replaced.
  */
-#ifndef SYMCACHED_TIER_OUTDATED_OBJECTS_H
-#define SYMCACHED_TIER_OUTDATED_OBJECTS_H
+#pragma once
 
 #include <event2/util.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ void outdated_object_drop(const char *root, const symcache_key_t *key,
  * removed; it fires once an hour, and at a reload.  arg is struct tiers.
  */
 void outdated_objects_look(evutil_socket_t fd, short events, void *arg);
-
-#endif

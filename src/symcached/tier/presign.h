@@ -4,8 +4,7 @@
  * URLs with which a client without keys can get one object of a bucket for
  * some time: signature version 4 in the query.  A pure function, no I/O.
  */
-#ifndef SYMCACHED_TIER_PRESIGN_H
-#define SYMCACHED_TIER_PRESIGN_H
+#pragma once
 
 #include <stdbool.h>
 #include <time.h>
@@ -25,5 +24,3 @@ struct presign {
 
 /* Writes the URL for GET into buf.  Returns false if it is too long. */
 bool presign_get(char buf[PRESIGN_MAX], const struct presign *presign);
-
-#endif

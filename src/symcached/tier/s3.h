@@ -3,8 +3,7 @@
  *
  * Requests that a bucket of S3 gets for a call, for the files that make them.
  */
-#ifndef SYMCACHED_TIER_S3_H
-#define SYMCACHED_TIER_S3_H
+#pragma once
 
 #include "call.h"
 
@@ -39,5 +38,3 @@ void tier_s3_refuse(struct tier_call *call, enum tier_reply reply,
 /* s3_parts.c: stores what is larger than a part.  As put() of struct
  * tier_type. */
 int tier_s3_put_parts(struct tier_call *call);
-
-#endif

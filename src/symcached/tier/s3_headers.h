@@ -4,8 +4,7 @@
  * Headers of a request to a bucket of S3 or of Google's storage, other than
  * those of its signature.
  */
-#ifndef SYMCACHED_TIER_S3_HEADERS_H
-#define SYMCACHED_TIER_S3_HEADERS_H
+#pragma once
 
 #include "call.h"
 
@@ -39,5 +38,3 @@ void s3_headers_add_type(struct s3_headers *headers,
 /* The call's metadata, lines of "<name>: <value>".  At most once. */
 void s3_headers_add_meta(struct s3_headers *headers,
                          const struct tier_call *call);
-
-#endif

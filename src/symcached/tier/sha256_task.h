@@ -4,8 +4,7 @@
  * The SHA-256 of files in a thread of its own, since they may be large, and
  * disks slow.
  */
-#ifndef SYMCACHED_TIER_SHA256_TASK_H
-#define SYMCACHED_TIER_SHA256_TASK_H
+#pragma once
 
 #include <stdint.h>
 #include "base/digest.h"
@@ -35,5 +34,3 @@ struct task *checksum_start(struct event_base *base, const int *fds,
 struct task *checksum_part_start(struct event_base *base, int fd,
                                  uint64_t from, uint64_t size,
                                  checksum_done_fn done, void *arg);
-
-#endif

@@ -26,8 +26,7 @@
  *   object.h            names, metadata and MAC of objects
  *   tier_command.c      "symcached --tier", which lists and cleans; list.h
  */
-#ifndef SYMCACHED_TIER_H
-#define SYMCACHED_TIER_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
@@ -262,5 +261,3 @@ void tiers_print(const struct tiers *tiers, struct evbuffer *buf);
  * Returns the exit code. */
 int tier_command(int argc, char **argv, const struct source_type *const *types,
                  const char *default_config);
-
-#endif

@@ -7,8 +7,7 @@
  * known, and each hour in which the file is used is a reason to store it, if
  * it is not there.
  */
-#ifndef SYMCACHED_TIER_TIER_ATTRIBUTE_H
-#define SYMCACHED_TIER_TIER_ATTRIBUTE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void tier_attribute_write(const char *file, int64_t stored);
 
 /* Returns 0 if nothing is known. */
 int64_t tier_attribute_read(const char *file);
-
-#endif

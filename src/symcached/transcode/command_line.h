@@ -3,8 +3,7 @@
  *
  * The program, arguments and environment that a transcoder is started with.
  */
-#ifndef SYMCACHED_TRANSCODE_COMMAND_LINE_H
-#define SYMCACHED_TRANSCODE_COMMAND_LINE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ void command_replace(struct command *command, const char *program,
                      char **argv);
 
 void command_clear(struct command *command);
-
-#endif

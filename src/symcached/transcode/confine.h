@@ -11,8 +11,7 @@
  *   wine     may make namespaces again, as symcachegen-wine does
  *   none     is not confined
  */
-#ifndef SYMCACHED_TRANSCODE_CONFINE_H
-#define SYMCACHED_TRANSCODE_CONFINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ int confine_status(int status);
  * ended, shortly after bwrap has; or -1 if there is none left.
  */
 int confine_processes(const struct confine *confine);
-
-#endif

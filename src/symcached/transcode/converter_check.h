@@ -12,8 +12,7 @@
  * started is believed: an older converter, or one behind a wrapper, leaves
  * what it was given open to the process that parses.
  */
-#ifndef SYMCACHED_TRANSCODE_CONVERTER_CHECK_H
-#define SYMCACHED_TRANSCODE_CONVERTER_CHECK_H
+#pragma once
 
 #include <sys/types.h>
 #include "proto/key.h"
@@ -47,5 +46,3 @@ void converter_check_close(struct converter_check_channel *channel);
 /* What the process has written that was started with the channel. */
 enum converter_check
 converter_check_read(const struct converter_check_channel *channel, pid_t pid);
-
-#endif

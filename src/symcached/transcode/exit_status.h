@@ -3,8 +3,7 @@
  *
  * What the end of a transcoder says of the file that it was to convert.
  */
-#ifndef SYMCACHED_TRANSCODE_EXIT_STATUS_H
-#define SYMCACHED_TRANSCODE_EXIT_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ bool exit_status_is_of_machine(int code, bool is_ours);
 /* Did this signal end it, as waitpid() tells, or a program that a shell has
  * started? */
 bool exit_status_is_by(int status, int sig);
-
-#endif

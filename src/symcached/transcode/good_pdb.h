@@ -5,8 +5,7 @@
  * portable one for PpdbCaches, and one for all other kinds that are made of
  * PDBs.
  */
-#ifndef SYMCACHED_TRANSCODE_GOOD_PDB_H
-#define SYMCACHED_TRANSCODE_GOOD_PDB_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -18,5 +17,3 @@
  * path, if there is none for the kind. */
 bool good_pdb_find(symcache_kind_e kind, symcache_key_t *key,
                    char path[PATH_MAX]);
-
-#endif

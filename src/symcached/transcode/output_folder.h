@@ -4,8 +4,7 @@
  * What a transcoder has left in a folder.  No symbolic link is followed, and
  * not more is looked at than an honest one leaves.
  */
-#ifndef SYMCACHED_TRANSCODE_OUTPUT_FOLDER_H
-#define SYMCACHED_TRANSCODE_OUTPUT_FOLDER_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ bool output_folder_is_endless(const struct output *output);
  * sentence, which lives as long as output.  of_machine tells whether that is a
  * fault of this machine. */
 const char *output_folder_judge(struct output *output, bool *of_machine);
-
-#endif

@@ -4,8 +4,7 @@
  * Names of PDBs come from clients, and some of them mean something to the
  * programs that they are handed to.
  */
-#ifndef SYMCACHED_TRANSCODE_PDB_NAME_H
-#define SYMCACHED_TRANSCODE_PDB_NAME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@
  * an argument, through any encoding?
  */
 bool pdb_name_is_plain(const char *name);
-
-#endif

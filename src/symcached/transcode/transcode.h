@@ -10,8 +10,7 @@
  *
  * Knows nothing of jobs, sources or HTTP.
  */
-#ifndef SYMCACHED_TRANSCODE_H
-#define SYMCACHED_TRANSCODE_H
+#pragma once
 
 #include "command_line.h"
 #include "config/config.h"
@@ -92,5 +91,3 @@ struct source_type;
 int transcoders_command(int argc, char **argv,
                         const struct source_type *const *types,
                         const char *default_config);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Knows nothing of jobs and processes.  A reload forgets all of it.
  */
-#ifndef SYMCACHED_TRANSCODE_TRANSCODER_HEALTH_H
-#define SYMCACHED_TRANSCODE_TRANSCODER_HEALTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -146,5 +145,3 @@ void transcoder_health_canary_dies(struct transcoder_health *health,
                                    const char *canary, const char *why,
                                    unsigned n, unsigned seconds,
                                    bool is_probe);
-
-#endif

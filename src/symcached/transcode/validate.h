@@ -7,8 +7,7 @@
  * plainly something else: a page, a text, a PDB.  Our own converter makes
  * none: one that a PDB has taken over might.
  */
-#ifndef SYMCACHED_TRANSCODE_VALIDATE_H
-#define SYMCACHED_TRANSCODE_VALIDATE_H
+#pragma once
 
 #include "child/child.h"
 #include "proto/key.h"
@@ -31,5 +30,3 @@ struct child *validate_start(struct event_base *base, const char *file,
 
 /* The child: main() of "symcached-sandboxed --validate GUIDAGE [ORIGIN]". */
 int validate_main(int argc, char **argv);
-
-#endif

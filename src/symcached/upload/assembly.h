@@ -11,8 +11,7 @@
  * What has become of a file is remembered in memory.  After a restart the
  * client says once more what it wants, and the chunks are still there.
  */
-#ifndef SYMCACHED_UPLOAD_ASSEMBLY_H
-#define SYMCACHED_UPLOAD_ASSEMBLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ void assemblies_stop(struct assemblies *assemblies);
 
 /* An upload has ended: begins the next file that waits. */
 void assemblies_next(struct assemblies *assemblies);
-
-#endif

@@ -5,8 +5,7 @@
  * files.  A file is removed with the last build that has it, and only if it was
  * never uploaded without labels.
  */
-#ifndef SYMCACHED_UPLOAD_BUILD_RETENTION_H
-#define SYMCACHED_UPLOAD_BUILD_RETENTION_H
+#pragma once
 
 #include <stddef.h>
 #include <time.h>
@@ -39,5 +38,3 @@ enum build_fate builds_judge(const struct builds *builds, const char *path);
 /* Their files are gone: removes their lists, unless something has been uploaded
  * to one since.  Logs them, and returns how many there were. */
 size_t builds_remove(const struct builds *builds);
-
-#endif

@@ -6,8 +6,7 @@
  * there is one; then stores drop what they know of these lists, here and on
  * the other machines of the fleet.
  */
-#ifndef SYMCACHED_UPLOAD_BUNDLE_LISTING_H
-#define SYMCACHED_UPLOAD_BUNDLE_LISTING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ void bundle_listing_cancel(struct bundle_listing *listing);
 
 /* Ends those of which other machines wait for the end. */
 void bundle_listing_stop(struct uploads *uploads);
-
-#endif

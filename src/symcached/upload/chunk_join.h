@@ -3,8 +3,7 @@
  *
  * An upload that is made of chunks: they become one file.
  */
-#ifndef SYMCACHED_UPLOAD_CHUNK_JOIN_H
-#define SYMCACHED_UPLOAD_CHUNK_JOIN_H
+#pragma once
 
 #include <limits.h>
 #include "assembly.h"
@@ -25,5 +24,3 @@ void chunk_print_sum(char text[ARTIFACTS_SUM + 1],
 /* Where a chunk is below the folder of uploads. */
 void chunk_print_path(char path[PATH_MAX], const char *root,
                       const struct upload_sum *chunk);
-
-#endif

@@ -5,8 +5,7 @@
  * in a thread.  With a tier the thread only finds them, and the tier is told
  * first.
  */
-#ifndef SYMCACHED_UPLOAD_CLEANER_H
-#define SYMCACHED_UPLOAD_CLEANER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ size_t cleaner_builds(const struct cleaner *cleaner);
 
 /* NULL is allowed. */
 void cleaner_free(struct cleaner *cleaner);
-
-#endif

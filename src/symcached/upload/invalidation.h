@@ -5,8 +5,7 @@
  * dropped, in each store that has uploads among its sources: negative entries,
  * what was made of other files, and jobs that run.
  */
-#ifndef SYMCACHED_UPLOAD_INVALIDATION_H
-#define SYMCACHED_UPLOAD_INVALIDATION_H
+#pragma once
 
 #include "publication.h"
 
@@ -32,5 +31,3 @@ struct invalidation *invalidation_start(struct event_base *base,
 
 /* done is not called any more.  NULL is allowed. */
 void invalidation_cancel(struct invalidation *invalidation);
-
-#endif

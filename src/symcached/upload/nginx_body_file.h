@@ -8,8 +8,7 @@
  * links, and only under a name as nginx makes them, which has nothing but
  * digits.
  */
-#ifndef SYMCACHED_UPLOAD_NGINX_BODY_FILE_H
-#define SYMCACHED_UPLOAD_NGINX_BODY_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int nginx_body_file_open(const char *spool, const char *path, int *status,
  * or ended by TERM, leaves those of its requests.  Counts what was removed. */
 void nginx_body_files_clean(const char *spool, time_t before, uint64_t *files,
                             uint64_t *bytes);
-
-#endif

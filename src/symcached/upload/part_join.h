@@ -6,8 +6,7 @@
  * is stored there before its client is answered, so at least one of the
  * machines that get the last parts finds them all.
  */
-#ifndef SYMCACHED_UPLOAD_PART_JOIN_H
-#define SYMCACHED_UPLOAD_PART_JOIN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void part_join_start(struct upload *upload);
 
 /* An upload has ended: begins what waited for it. */
 void part_join_next(struct uploads *uploads);
-
-#endif

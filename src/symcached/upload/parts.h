@@ -6,8 +6,7 @@
  * each number counts.  So the whole file can be made again, and repeated parts
  * or a whole upload that replaces another one need no state.
  */
-#ifndef SYMCACHED_UPLOAD_PARTS_H
-#define SYMCACHED_UPLOAD_PARTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ struct task *parts_join(struct event_base *base, const char *folder,
                         const char *file, unsigned parts, const char *output,
                         uint64_t max, uint64_t keep, parts_done_fn done,
                         void *arg);
-
-#endif

@@ -8,8 +8,7 @@
  * in the next process.  A machine gets one after the other.  One that it
  * refuses is put aside: the others need not wait for it.
  */
-#ifndef SYMCACHED_UPLOAD_PEER_H
-#define SYMCACHED_UPLOAD_PEER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ void peer_detach(struct peer *peer,
 /* Writes the messages that are not waited for, a line each:
  * "<address> <message>[ <refused since>]". */
 void peer_print(FILE *f, const struct peer *peer);
-
-#endif

@@ -4,8 +4,7 @@
  * A wait until other machines have heard messages, or are not waited for any
  * more.  peers_tell() makes it.
  */
-#ifndef SYMCACHED_UPLOAD_PEER_NOTIFICATION_H
-#define SYMCACHED_UPLOAD_PEER_NOTIFICATION_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/queue.h>
@@ -36,5 +35,3 @@ void peer_notification_cancel(struct peer_notification *notification);
 
 /* It is in a list, and no message has it. */
 void peer_notification_free(struct peer_notification *notification);
-
-#endif

@@ -8,8 +8,7 @@
  * kept in the folder of uploads, also over a restart, and are sent when it
  * answers again.
  */
-#ifndef SYMCACHED_UPLOAD_PEERS_H
-#define SYMCACHED_UPLOAD_PEERS_H
+#pragma once
 
 #include "publication.h"
 
@@ -48,5 +47,3 @@ size_t peers_count_untold(const struct peers *peers);
 
 /* Is this the id that a message of this machine has? */
 bool peers_is_self(const char *from);
-
-#endif

@@ -4,8 +4,7 @@
  * Uploaded files get their names: all of them, or none if one may not be
  * replaced.  A disk takes its time for that, so it is done in a thread.
  */
-#ifndef SYMCACHED_UPLOAD_PUBLICATION_H
-#define SYMCACHED_UPLOAD_PUBLICATION_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -124,5 +123,3 @@ struct task *publication_complete(struct event_base *base,
                                   struct publication *publication,
                                   bool all_know, void (*done)(void *arg),
                                   void *arg);
-
-#endif

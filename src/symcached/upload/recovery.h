@@ -5,8 +5,7 @@
  * or lost their names, or before all machines were told: their keys are
  * invalidated here and on the other machines (write_ahead_log.h).
  */
-#ifndef SYMCACHED_UPLOAD_RECOVERY_H
-#define SYMCACHED_UPLOAD_RECOVERY_H
+#pragma once
 
 struct event_base;
 struct peers;
@@ -23,5 +22,3 @@ void recoveries_look(struct recoveries *recoveries);
 
 /* Leaves the rest to the next process.  NULL is allowed. */
 void recoveries_free(struct recoveries *recoveries);
-
-#endif

@@ -4,8 +4,7 @@
  * Uploaded files are removed: from the tier first, if there is one, so that no
  * machine takes one from there that is gone here.
  */
-#ifndef SYMCACHED_UPLOAD_REMOVAL_H
-#define SYMCACHED_UPLOAD_REMOVAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ bool removals_have(const struct removals *removals,
 
 /* Ends those that run with status 503.  NULL is allowed. */
 void removals_free(struct removals *removals);
-
-#endif

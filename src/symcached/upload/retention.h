@@ -6,8 +6,7 @@
  * uploader or the operator are in extended attributes of the file, so that
  * they are moved and removed with it.
  */
-#ifndef SYMCACHED_UPLOAD_RETENTION_H
-#define SYMCACHED_UPLOAD_RETENTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,5 +93,3 @@ struct retention_sum {
  */
 void retention_pass(const char *root, const struct retention_rules *rules,
                     struct retention_sum *sum);
-
-#endif

@@ -6,8 +6,7 @@
  * machines find it.  After each file its entries in the index (upload_index.h)
  * are stored.
  */
-#ifndef SYMCACHED_UPLOAD_TIER_COPY_H
-#define SYMCACHED_UPLOAD_TIER_COPY_H
+#pragma once
 
 #include "publication.h"
 
@@ -46,5 +45,3 @@ void tier_copy_settle(struct upload_file *files, size_t n);
 
 /* done is not called any more. */
 void tier_copy_cancel(struct tier_copy *tier_copy);
-
-#endif

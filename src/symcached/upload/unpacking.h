@@ -5,8 +5,7 @@
  * other.  Each has descriptors for so many files, writes a report of them, and
  * says where the next one begins.
  */
-#ifndef SYMCACHED_UPLOAD_UNPACKING_H
-#define SYMCACHED_UPLOAD_UNPACKING_H
+#pragma once
 
 #include <stdint.h>
 #include "symcached/intake/upload_report.h"
@@ -31,5 +30,3 @@ void unpacking_init(struct unpacking *unpacking, uint64_t max);
 void unpacking_start(struct upload *upload);
 
 void unpacking_cancel(struct unpacking *unpacking);
-
-#endif

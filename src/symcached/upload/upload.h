@@ -8,8 +8,7 @@
  *
  * Knows nothing of connections.
  */
-#ifndef SYMCACHED_UPLOAD_H
-#define SYMCACHED_UPLOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -180,5 +179,3 @@ void refusal_count(int status);
 
 /* All that were counted, without those that are only to come again. */
 uint64_t refusals_counted(void);
-
-#endif

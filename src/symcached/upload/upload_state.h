@@ -3,8 +3,7 @@
  *
  * What files of steps share: an upload that is worked on, and what comes next.
  */
-#ifndef SYMCACHED_UPLOAD_STATE_H
-#define SYMCACHED_UPLOAD_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -86,5 +85,3 @@ void upload_path_print(char *text, size_t size, const struct upload *upload);
 
 /* The same for what this machine does not do. */
 void upload_refuse_errno(struct upload *upload, int errnum, const char *what);
-
-#endif

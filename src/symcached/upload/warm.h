@@ -3,8 +3,7 @@
  *
  * Converts an uploaded file before a client asks for the result.
  */
-#ifndef SYMCACHED_UPLOAD_WARM_H
-#define SYMCACHED_UPLOAD_WARM_H
+#pragma once
 
 #include <stdbool.h>
 #include "debuginfo/identity/identity.h"
@@ -15,5 +14,3 @@ struct scheduler;
  * which clients ask for it. */
 void warm_file(struct scheduler *scheduler, const struct symstore_path *place,
                bool is_try);
-
-#endif

@@ -10,8 +10,7 @@
  * by which it may be asked for, with tabs between.  The first line of a
  * removal says so.
  */
-#ifndef SYMCACHED_UPLOAD_WRITE_AHEAD_LOG_H
-#define SYMCACHED_UPLOAD_WRITE_AHEAD_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void write_ahead_log_leave(struct intent *intent);
  */
 struct intent *write_ahead_log_take(const char *root,
                                     struct publication *files);
-
-#endif

@@ -18,8 +18,7 @@
  * The digits are 9999999999999999 less the microseconds since 1970.
  * An entry stays when its bundle has gone; it is then passed over.
  */
-#ifndef SYMCACHED_UPLOAD_INDEX_ARTIFACTS_H
-#define SYMCACHED_UPLOAD_INDEX_ARTIFACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ int artifacts_by_debug_id(const char *root, const char *debug_id,
 /* Those of a release; dist may be NULL. */
 int artifacts_by_release(const char *root, const char *release,
                          const char *dist, struct artifacts_found *found);
-
-#endif

@@ -5,8 +5,7 @@
  * root, or the mount point of a disk that is lost.  So every root has a file,
  * and an extended attribute of the downloads has the root in which it was made.
  */
-#ifndef SYMCACHED_UPLOAD_INDEX_ROOT_MARK_H
-#define SYMCACHED_UPLOAD_INDEX_ROOT_MARK_H
+#pragma once
 
 struct config;
 
@@ -18,5 +17,3 @@ void root_mark_make(const struct config *config);
 /* Returns 0, or an errno if the root had the file and it is not there.  Where
  * the downloads have no attributes that is not known: 0. */
 int root_mark_check(const struct config *config);
-
-#endif

@@ -33,8 +33,7 @@
  * A file that has names or lines of a module under another id has an entry
  * <root>/.index/<id>/.debugid-<debug id of the module> once it was asked for.
  */
-#ifndef SYMCACHED_UPLOAD_INDEX_H
-#define SYMCACHED_UPLOAD_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -161,5 +160,3 @@ int upload_index_note_asked(const char *root, const symcache_key_t *key);
  * made anew later when it is used. */
 void upload_index_note_user(const char *root, const symcache_key_t *key,
                             const symcache_key_t *user);
-
-#endif

@@ -4,8 +4,7 @@
  * What /source/v1 and /asm/v1 share: requests with members that are texts, for
  * files of one module, and refusals.
  */
-#ifndef SYMBOLICATED_API_MOZILLA_SOURCE_AND_ASM_H
-#define SYMBOLICATED_API_MOZILLA_SOURCE_AND_ASM_H
+#pragma once
 
 #include "symbolicated/api/protocols.h"
 
@@ -29,5 +28,3 @@ bool mozilla_read_hex(const struct symc_string *text, uint64_t *value);
 bool mozilla_set_module(struct api_module *module, symcache_kind_e kind,
                         const struct symc_string *name,
                         const struct symc_string *id);
-
-#endif

@@ -7,8 +7,7 @@
  *   v5   {"jobs": [JOB...]} or a JOB, v4 a JOB;
  *   JOB  {"memoryMap": [[NAME, ID]...], "stacks": [[[INDEX, OFFSET]...]...]}
  */
-#ifndef SYMBOLICATED_API_MOZILLA_SYMBOLICATE_CALL_H
-#define SYMBOLICATED_API_MOZILLA_SYMBOLICATE_CALL_H
+#pragma once
 
 #include "symbolicated/api/protocols.h"
 #include "symbolication/symbolication.h"
@@ -89,5 +88,3 @@ void mozilla_write_debug(struct mozilla_call *call, struct json_writer *w);
 /* NAME/ID as the name of a member. */
 void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
                         const struct mozilla_entry *entry);
-
-#endif

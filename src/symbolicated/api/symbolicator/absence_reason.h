@@ -3,8 +3,7 @@
  *
  * What answers tell of why there is no file.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_ABSENCE_REASON_H
-#define SYMBOLICATED_API_SYMBOLICATOR_ABSENCE_REASON_H
+#pragma once
 
 #include "symbolicated/api/api.h"
 
@@ -15,5 +14,3 @@ const char *absence_state(const struct api_module *module);
  * example, but not their locations, which only the operator may see. */
 void absence_attempts_write(struct json_writer *w,
                             const struct api_module *module);
-
-#endif

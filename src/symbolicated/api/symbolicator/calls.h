@@ -4,8 +4,7 @@
  * What routes.c begins, by the path.  Each returns the call of a request
  * whose type was checked, or NULL: the reply is complete already.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_CALLS_H
-#define SYMBOLICATED_API_SYMBOLICATOR_CALLS_H
+#pragma once
 
 #include "symbolicated/api/api.h"
 
@@ -22,5 +21,3 @@ struct api_call *poll_begin(const char *id, uint64_t wait,
 struct api_call *remote_report_begin(const struct api_request *request,
                                      const char *scope,
                                      struct api_reply *reply);
-
-#endif

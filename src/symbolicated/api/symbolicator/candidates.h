@@ -4,8 +4,7 @@
  * Where a module was looked for, as Symbolicator tells it: the member
  * "candidates" of a module.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_CANDIDATES_H
-#define SYMBOLICATED_API_SYMBOLICATOR_CANDIDATES_H
+#pragma once
 
 #include "native_answer.h"
 
@@ -27,5 +26,3 @@ void symbolicator_candidates_write(
     const struct symbolicator_request *request, size_t index,
     const struct symbolicator_result *result, bool is_walked,
     const struct source_links *links);
-
-#endif

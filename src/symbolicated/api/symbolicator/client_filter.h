@@ -3,8 +3,7 @@
  *
  * "filters" of a source of a client's own: of which modules it is asked.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_CLIENT_FILTER_H
-#define SYMBOLICATED_API_SYMBOLICATOR_CLIENT_FILTER_H
+#pragma once
 
 #include "client_sources.h"
 
@@ -53,5 +52,3 @@ unsigned client_filter_asks(const struct symbolicator_request *request,
                             const symcache_key_t *key,
                             const struct client_source *own,
                             enum client_part part, size_t *steps);
-
-#endif

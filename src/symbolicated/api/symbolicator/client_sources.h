@@ -6,8 +6,7 @@
  * credentials goes to symcached, for the tenant, and nowhere else: no error
  * and no location has anything of it.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_CLIENT_SOURCES_H
-#define SYMBOLICATED_API_SYMBOLICATOR_CLIENT_SOURCES_H
+#pragma once
 
 #include "native_request.h"
 
@@ -131,5 +130,3 @@ uint32_t client_source_find(const struct symbolicator_request *request,
 char *client_source_location(const struct symbolicator_request *request,
                              uint32_t source, const char *place,
                              bool is_absent);
-
-#endif

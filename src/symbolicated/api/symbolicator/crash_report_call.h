@@ -5,8 +5,7 @@
  * the frames, and what it comes to is answered as a request of
  * POST /symbolicate is.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_CRASH_REPORT_CALL_H
-#define SYMBOLICATED_API_SYMBOLICATOR_CRASH_REPORT_CALL_H
+#pragma once
 
 #include "reports/crash/crash.h"
 #include "symbolicated/api/api.h"
@@ -37,5 +36,3 @@ struct api_call *crash_begin_stored(const struct symbolication_config *config,
                                     struct crash_stored *stored,
                                     const char *scope,
                                     struct api_reply *reply);
-
-#endif

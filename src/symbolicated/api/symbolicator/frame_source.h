@@ -4,8 +4,7 @@
  * The source code of a frame: members pre_context, context_line, post_context
  * and source_link.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_FRAME_SOURCE_H
-#define SYMBOLICATED_API_SYMBOLICATOR_FRAME_SOURCE_H
+#pragma once
 
 #include "proto/url.h"
 #include "native_request.h"
@@ -62,5 +61,3 @@ void frame_source_write_given(struct json_writer *w,
                               const struct frame_source *found,
                               const struct json *json,
                               const uint32_t members[FRAME_MEMBERS]);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The answer to POST /symbolicate-js.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_ANSWER_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_ANSWER_H
+#pragma once
 
 #include "js_modules.h"
 
@@ -12,5 +11,3 @@
  * written to its end, and is no JSON then.  Returns 0, or -1 without memory. */
 int js_answer_write(struct js_files *files, const struct js_place *places,
                     struct json_writer *w);
-
-#endif

@@ -4,8 +4,7 @@
  * Artifacts: files in bundles, and files of their own, of the source that a
  * request of POST /symbolicate-js brings; or bundles that were uploaded here.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_ARTIFACTS_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_ARTIFACTS_H
+#pragma once
 
 #include "js_files.h"
 
@@ -22,5 +21,3 @@ bool js_artifacts_ask(struct js_files *files, struct symc_string url,
 bool js_artifacts_find(struct js_files *files, enum sourcecache_type type,
                        struct symc_string url, const char *debug_id,
                        struct js_file *file);
-
-#endif

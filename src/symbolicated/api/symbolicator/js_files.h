@@ -9,8 +9,7 @@
  * and JsCaches that were asked for.  All else is found out again, so that
  * nothing is kept of a file that was cut short meanwhile.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_FILES_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_FILES_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/hash_table.h"
@@ -107,5 +106,3 @@ int js_compare(struct symc_string a, struct symc_string b);
 uint64_t js_hash(const struct js_files *files, struct symc_string text);
 void js_table_add(struct js_files *files, struct table *table, uint64_t hash,
                   const void *value);
-
-#endif

@@ -4,8 +4,7 @@
  * "scraping.headers" of a request: what is sent with the questions for files
  * that are scraped.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_HEADERS_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_HEADERS_H
+#pragma once
 
 #include "js_request.h"
 
@@ -21,5 +20,3 @@ const char *js_headers_mistake(const struct js_request *request);
 /* Writes a member with the headers, which are right, sorted by their names, so
  * that equal ones are equal texts; nothing if there are none. */
 void js_headers_write(const struct js_request *request, struct json_writer *w);
-
-#endif

@@ -4,8 +4,7 @@
  * What frames of scripts come from: the script, its map, the place there, and
  * the text of the original file.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_MODULES_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_MODULES_H
+#pragma once
 
 #include "js_files.h"
 #include "symbolication/js/js.h"
@@ -53,5 +52,3 @@ struct js_place {
  * while something is pending, or without memory. */
 bool js_modules_find(struct js_files *files, struct js_module *modules,
                      struct js_place *places, bool has_all_lines);
-
-#endif

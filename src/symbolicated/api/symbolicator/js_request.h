@@ -3,8 +3,7 @@
  *
  * The body of POST /symbolicate-js.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_REQUEST_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_REQUEST_H
+#pragma once
 
 #include "derived/symcache/symcache.h"
 #include "json/json.h"
@@ -82,5 +81,3 @@ static inline void js_member_write(struct json_writer *w, const char *name,
         json_put_string(w, name, text.data, text.size);
     }
 }
-
-#endif

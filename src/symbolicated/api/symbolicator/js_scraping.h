@@ -3,8 +3,7 @@
  *
  * Files that are fetched from the web, as no artifact has them.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_SCRAPING_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_SCRAPING_H
+#pragma once
 
 #include "js_files.h"
 
@@ -17,5 +16,3 @@ void js_scraping_find(struct js_files *files, struct symc_string url,
 void js_scraping_note(struct js_files *files, struct symc_string url,
                       const char *reason, const char *details,
                       bool is_success);
-
-#endif

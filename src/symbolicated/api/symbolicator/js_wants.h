@@ -4,8 +4,7 @@
  * The files of stores that a call of POST /symbolicate-js wants, each once: a
  * want lives as long as the call, and is asked for in its next round.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JS_WANTS_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JS_WANTS_H
+#pragma once
 
 #include "js_files.h"
 
@@ -43,5 +42,3 @@ const struct api_module *js_want_cache(struct js_files *files,
 bool js_wants_round(struct js_files *files, struct api_call *call);
 
 void js_wants_free(struct js_files *files);
-
-#endif

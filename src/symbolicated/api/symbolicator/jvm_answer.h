@@ -3,8 +3,7 @@
  *
  * The answer of POST /symbolicate-jvm, "status": "completed".
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JVM_ANSWER_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JVM_ANSWER_H
+#pragma once
 
 #include "json/json.h"
 #include "symbolicated/api/api.h"
@@ -36,5 +35,3 @@ int jvm_answer_write(const struct jvm_request *request,
                      const struct jvm_sources *sources,
                      const enum jvm_error *errors, const struct api_round *why,
                      size_t most, struct json_writer *w);
-
-#endif

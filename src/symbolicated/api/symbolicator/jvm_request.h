@@ -3,8 +3,7 @@
  *
  * The body of POST /symbolicate-jvm.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_JVM_REQUEST_H
-#define SYMBOLICATED_API_SYMBOLICATOR_JVM_REQUEST_H
+#pragma once
 
 #include "json/json.h"
 #include "symbolication/jvm/jvm.h"
@@ -76,5 +75,3 @@ int jvm_request_read(struct jvm_request *request, char *body, size_t size,
                      size_t most_frames, size_t most_modules, char *error,
                      size_t error_size);
 void jvm_request_free(struct jvm_request *request);
-
-#endif

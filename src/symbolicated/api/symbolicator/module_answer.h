@@ -3,8 +3,7 @@
  *
  * What Symbolicator's protocol tells of a module: the items of "modules".
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_MODULE_ANSWER_H
-#define SYMBOLICATED_API_SYMBOLICATOR_MODULE_ANSWER_H
+#pragma once
 
 #include "native_answer.h"
 
@@ -21,5 +20,3 @@ void symbolicator_module_write(struct json_writer *w,
 void symbolicator_module_features_write(
     struct json_writer *w, const struct symbolicator_result *result,
     bool has_cfi, bool has_sources);
-
-#endif

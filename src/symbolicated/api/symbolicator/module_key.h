@@ -4,8 +4,7 @@
  * Which file is asked for of a module: the key, and what the client says
  * beyond it.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_MODULE_KEY_H
-#define SYMBOLICATED_API_SYMBOLICATOR_MODULE_KEY_H
+#pragma once
 
 #include "native_request.h"
 
@@ -40,5 +39,3 @@ bool symbolicator_build_id(const struct symbolicator_request *request,
 char *symbolicator_hints(const struct symbolicator_request *request,
                          const struct symbolicator_module *module,
                          const symcache_key_t *key, const char *sources);
-
-#endif

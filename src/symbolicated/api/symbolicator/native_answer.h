@@ -3,8 +3,7 @@
  *
  * The answer of Symbolicator's protocol, "status": "completed".
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_NATIVE_ANSWER_H
-#define SYMBOLICATED_API_SYMBOLICATOR_NATIVE_ANSWER_H
+#pragma once
 
 #include "symbolicated/api/api.h"
 #include "native_request.h"
@@ -53,5 +52,3 @@ bool symbolicator_answer(const struct symbolication_config *config,
 void report_head_write(struct json_writer *w,
                        const struct symbolicator_request *request,
                        const struct symbolicator_result *results);
-
-#endif

@@ -4,8 +4,7 @@
  * A call that answers a request of Symbolicator's protocol, wherever the
  * request came from.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_NATIVE_CALL_H
-#define SYMBOLICATED_API_SYMBOLICATOR_NATIVE_CALL_H
+#pragma once
 
 #include "symbolicated/api/api.h"
 #include "symbolicated/api/request_limit.h"
@@ -46,5 +45,3 @@ int native_call_want(struct native_call *call);
 
 /* Has a module of a round not come in time? */
 bool symbolicator_round_is_late(const struct api_round *round);
-
-#endif

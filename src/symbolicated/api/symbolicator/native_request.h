@@ -4,8 +4,7 @@
  * The body of a request of Symbolicator's protocol, POST /symbolicate: its
  * stacks and modules, and which module owns which frame.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_NATIVE_REQUEST_H
-#define SYMBOLICATED_API_SYMBOLICATOR_NATIVE_REQUEST_H
+#pragma once
 
 #include "json/json.h"
 #include "proto/key.h"
@@ -127,5 +126,3 @@ void symbolicator_free(struct symbolicator_request *request);
 void symbolicator_frame_members(const struct symbolicator_request *request,
                                 const struct symbolicator_frame *frame,
                                 uint32_t members[FRAME_MEMBERS]);
-
-#endif

@@ -6,8 +6,7 @@
  * them is not read; or they are sources of the client's own, which a tenant
  * asks.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_REQUEST_SOURCES_H
-#define SYMBOLICATED_API_SYMBOLICATOR_REQUEST_SOURCES_H
+#pragma once
 
 #include "client_sources.h"
 #include "config/config.h"
@@ -44,5 +43,3 @@ int symbolicator_request_sources_take(
 bool symbolicator_request_sources_has(
     const struct symbolication_config *config,
     const struct symbolicator_request *request, const char *source);
-
-#endif

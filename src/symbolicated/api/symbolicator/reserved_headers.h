@@ -3,8 +3,7 @@
  *
  * Names of request headers that clients may not set.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_RESERVED_HEADERS_H
-#define SYMBOLICATED_API_SYMBOLICATOR_RESERVED_HEADERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@
 /* Is a header one of the connection, or one that symcached sends itself, so
  * that neither a client's source nor "scraping.headers" may have it? */
 bool header_is_reserved(struct symc_string name);
-
-#endif

@@ -6,8 +6,7 @@
  * passed over, one that comes twice is an error, and an array may stand for
  * an object, with the values of the members in their order.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_SCHEMA_H
-#define SYMBOLICATED_API_SYMBOLICATOR_SCHEMA_H
+#pragma once
 
 #include "derived/symcache/symcache.h"
 #include "json/json.h"
@@ -99,5 +98,3 @@ struct symc_string schema_text(const struct json *json, uint32_t value);
 /* An integer, which may be negative and is two's complement then, "0x1f" or
  * "31". */
 bool schema_hex(const struct json *json, uint32_t value, uint64_t *hex);
-
-#endif

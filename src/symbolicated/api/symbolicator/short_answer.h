@@ -3,8 +3,7 @@
  *
  * Short answers of Symbolicator's protocol.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_SHORT_ANSWER_H
-#define SYMBOLICATED_API_SYMBOLICATOR_SHORT_ANSWER_H
+#pragma once
 
 #include "symbolicated/api/api.h"
 
@@ -36,5 +35,3 @@ void answer_late(const struct api_call *call, struct api_reply *reply);
 
 /* The request of this id is pending; NULL: there is no room for that. */
 void answer_pending(struct api_reply *reply, const char *id);
-
-#endif

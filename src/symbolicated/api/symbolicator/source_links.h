@@ -5,8 +5,7 @@
  * of debuginfod have for a build id: the last round of a call.  An answer is
  * written once to learn which it needs, and once more when they are there.
  */
-#ifndef SYMBOLICATED_API_SYMBOLICATOR_SOURCE_LINKS_H
-#define SYMBOLICATED_API_SYMBOLICATOR_SOURCE_LINKS_H
+#pragma once
 
 #include "proto/url.h"
 #include "native_request.h"
@@ -53,5 +52,3 @@ int source_links_want(struct source_links *links, struct api_round *before);
 
 /* Frees the list; the round is the call's to free. */
 void source_links_clear(struct source_links *links);
-
-#endif

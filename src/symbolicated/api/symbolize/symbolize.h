@@ -4,8 +4,7 @@
  * POST /symbolize/v1: addresses of many files, which are read, searched for and
  * answered some files at a time (docs/symbolize.md).  For this folder only.
  */
-#ifndef SYMBOLICATED_API_SYMBOLIZE_H
-#define SYMBOLICATED_API_SYMBOLIZE_H
+#pragma once
 
 #include "symbolicated/api/body_input.h"
 #include "symbolicated/api/api.h"
@@ -119,5 +118,3 @@ extern const struct symbolize_writer symbolize_lines, symbolize_messages;
 
 /* Appends bytes. */
 void symbolize_put(struct json_writer *w, const void *data, size_t size);
-
-#endif

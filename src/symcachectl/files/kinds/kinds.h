@@ -3,8 +3,7 @@
  *
  * What verify, dump and lookup print of files of each derived kind.
  */
-#ifndef SYMCACHECTL_FILES_KINDS_KINDS_H
-#define SYMCACHECTL_FILES_KINDS_KINDS_H
+#pragma once
 
 #include "derived/derived.h"
 #include "symcachectl/files/addresses.h"
@@ -45,5 +44,3 @@ void kind_print_version(struct output *output, const char *name,
 
 /* Prints ", ", a count, and what is counted. */
 void kind_print_count(struct output *output, uint32_t count, const char *what);
-
-#endif

@@ -5,8 +5,7 @@
  * ("V4 signing process with your own program"): nobody needs to be asked for a
  * token.
  */
-#ifndef SYMCACHED_SOURCE_TYPES_GCS_SIGN_H
-#define SYMCACHED_SOURCE_TYPES_GCS_SIGN_H
+#pragma once
 
 #include <stdbool.h>
 #include <time.h>
@@ -24,5 +23,3 @@ bool gcs_sign_is_key(const char *key);
  */
 char *gcs_sign(const char *email, const char *key, const char *method,
                const char *url, const struct curl_slist *headers, time_t now);
-
-#endif
