@@ -38,7 +38,7 @@ static void number(struct bytes *to, uint32_t value, size_t size)
 {
     uint8_t p[4];
 
-    symc_store(p, value);
+    le32_store(p, value);
     append(to, p, size);
 }
 

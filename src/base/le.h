@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Unaligned little-endian loads.  The compiler turns each into a single
- * instruction where the processor allows it.
+ * Unaligned little-endian loads and stores.  The compiler turns each into a
+ * single instruction where the processor allows it.
  */
 #pragma once
 
@@ -22,6 +22,14 @@ static inline uint32_t le32(const uint8_t *p)
 static inline uint64_t le64(const uint8_t *p)
 {
     return le32(p) | (uint64_t)le32(p + 4) << 32;
+}
+
+static inline void le32_store(uint8_t *p, uint32_t value)
+{
+    p[0] = (uint8_t)value;
+    p[1] = (uint8_t)(value >> 8);
+    p[2] = (uint8_t)(value >> 16);
+    p[3] = (uint8_t)(value >> 24);
 }
 
 /* Puts the bytes of a stored GUID into the order in which text has them. */

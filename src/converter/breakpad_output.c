@@ -178,12 +178,12 @@ static void put_head(struct breakpad_output *output, const uint8_t *data,
                    is_elf                    ? "Linux"
                    : macho_sniff(data, size) ? "mac"
                                              : "windows",
-                   arch_name(symc_load(output->reader.data + SYMC_AT_ARCH)));
+                   arch_name(le32(output->reader.data + SYMC_AT_ARCH)));
     for (i = 0; i < 16; i++) {
         breakpad_print(output, "%02X", guid[i]);
     }
     breakpad_print(output, "%" PRIX32 " ",
-                   symc_load(output->reader.data + SYMC_AT_AGE));
+                   le32(output->reader.data + SYMC_AT_AGE));
     put_rest(output, &module);
     if (is_elf &&
         elf_identity_read(data, size, &identity, error, sizeof(error)) == 0 &&
@@ -502,7 +502,7 @@ static int put_frames(struct breakpad_output *output, const uint8_t *data,
         return -1;
     }
     if (has_any || !result->is_pdb ||
-        symc_load(output->reader.data + SYMC_AT_ARCH) / 100 == ARCH_X86) {
+        le32(output->reader.data + SYMC_AT_ARCH) / 100 == ARCH_X86) {
         return 0;
     }
     if (is_image_of(beside, result)) {

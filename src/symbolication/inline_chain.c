@@ -43,7 +43,7 @@ static const uint8_t *chain_function_of(const struct symc_lookup *place)
     r = place->reader;
     location = chain_location_of(place);
     return location == NULL ? NULL
-                            : record(r, r->functions, symc_load(location + 8),
+                            : record(r, r->functions, le32(location + 8),
                                      r->num_functions, SYMC_FUNCTION_SIZE);
 }
 
@@ -55,8 +55,8 @@ static const uint8_t *chain_file_of(const struct symc_lookup *place)
     r = place->reader;
     location = chain_location_of(place);
     return location == NULL ? NULL
-                            : record(r, r->files, symc_load(location),
-                                     r->num_files, r->file_size);
+                            : record(r, r->files, le32(location), r->num_files,
+                                     r->file_size);
 }
 
 /* The string that a field of a record names, if there is such a record. */
@@ -64,7 +64,7 @@ static void prefetch_string(const struct symc_reader *r,
                             const uint8_t *record_of, size_t field)
 {
     if (record_of != NULL) {
-        __builtin_prefetch(record(r, r->strings, symc_load(record_of + field),
+        __builtin_prefetch(record(r, r->strings, le32(record_of + field),
                                   r->string_bytes, 1));
     }
 }

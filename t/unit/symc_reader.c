@@ -164,7 +164,7 @@ static struct image patched(size_t offset, uint32_t value)
     struct image image;
 
     image = copy(example_v9, sizeof(example_v9));
-    symc_store(image.data + offset, value);
+    le32_store(image.data + offset, value);
     return image;
 }
 
@@ -302,7 +302,7 @@ static void strings_are_checked(void **state)
         }
         open_sound(&image);
         snprintf(want, sizeof(want), "%s 1040 ffffffff :0", rows[i].name);
-        symc_store(image.data + FUNCTION(2, 0), 0);
+        le32_store(image.data + FUNCTION(2, 0), 0);
         assert_string_equal(look(&image, 0x1040), want);
         free(image.data);
     }

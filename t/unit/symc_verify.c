@@ -65,11 +65,11 @@ static void source_server_fields_are_noted(void **state)
         SYMC_OPENED);
     assert_int_equal(symc_verify(&reader, error, sizeof(error)), SYMC_SOUND);
     assert_false(reader.has_srcsrv);
-    symc_store(copy + FILE_FIELD(1, 3), 0x07);
+    le32_store(copy + FILE_FIELD(1, 3), 0x07);
     assert_int_equal(symc_verify(&reader, error, sizeof(error)), SYMC_SOUND);
     assert_true(reader.has_srcsrv);
     /* a file that is not sound has nothing to say */
-    symc_store(copy + FILE_FIELD(1, 2), 0x08);
+    le32_store(copy + FILE_FIELD(1, 2), 0x08);
     assert_int_equal(symc_verify(&reader, error, sizeof(error)),
                      SYMC_VIOLATED);
     assert_false(reader.has_srcsrv);
@@ -122,7 +122,7 @@ static void sound_variants(void **state)
     (void)state;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         memcpy(data, example_v9, sizeof(data));
-        symc_store(data + rows[i].offset, rows[i].value);
+        le32_store(data + rows[i].offset, rows[i].value);
         if (verify(data, sizeof(data)) != SYMC_SOUND) {
             fail_msg("row %zu: %s", i, error);
         }
@@ -193,7 +193,7 @@ static void every_rule_is_checked(void **state)
     (void)state;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         memcpy(data, example_v9, sizeof(data));
-        symc_store(data + rows[i].offset, rows[i].value);
+        le32_store(data + rows[i].offset, rows[i].value);
         if (verify(data, sizeof(data)) != SYMC_VIOLATED ||
             strstr(error, rows[i].place) == NULL) {
             fail_msg("row %zu: \"%s\", not \"%s\"", i, error, rows[i].place);
@@ -228,15 +228,14 @@ static const char *trip_strings(const struct symc_reader *r)
 
     end = r->files + (size_t)r->num_files * r->file_size;
     for (at = r->files; at < end; at += 4) {
-        offset = symc_load(r->data + at);
+        offset = le32(r->data + at);
         if (offset != SYMC_NONE &&
             symc_reader_string(r, offset).data == NULL) {
             return "string of a file";
         }
     }
     for (i = 0; i < r->num_functions; i++) {
-        offset =
-            symc_load(r->data + r->functions + (size_t)i * SYMC_FUNCTION_SIZE);
+        offset = le32(r->data + r->functions + (size_t)i * SYMC_FUNCTION_SIZE);
         if (offset != SYMC_NONE &&
             symc_reader_string(r, offset).data == NULL) {
             return "name of a function";
@@ -330,10 +329,10 @@ static void what_is_sound_can_be_read(void **state)
 
 static void put_location(uint8_t *p, uint32_t inlined_into)
 {
-    symc_store(p, SYMC_NONE);
-    symc_store(p + 4, 1);
-    symc_store(p + 8, 0);
-    symc_store(p + 12, inlined_into);
+    le32_store(p, SYMC_NONE);
+    le32_store(p + 4, 1);
+    le32_store(p + 8, 0);
+    le32_store(p + 12, inlined_into);
 }
 
 /*
@@ -356,11 +355,11 @@ static void hostile_files_take_linear_time(void **state)
     data = calloc(size, 1);
     assert_non_null(data);
     memcpy(data, example_v9, SYMC_HEADER);
-    symc_store(data + SYMC_AT_FILES, 0);
-    symc_store(data + SYMC_AT_FUNCTIONS, n);
-    symc_store(data + SYMC_AT_LOCATIONS, n);
-    symc_store(data + SYMC_AT_RANGES, 0);
-    symc_store(data + SYMC_AT_STRINGS, n);
+    le32_store(data + SYMC_AT_FILES, 0);
+    le32_store(data + SYMC_AT_FUNCTIONS, n);
+    le32_store(data + SYMC_AT_LOCATIONS, n);
+    le32_store(data + SYMC_AT_RANGES, 0);
+    le32_store(data + SYMC_AT_STRINGS, n);
     /* one string of n - 3 bytes: all functions have it */
     memset(data + strings, 'x', n);
     data[strings] = (uint8_t)(0x80 | ((n - 3) & 0x7F));

@@ -172,7 +172,7 @@ static void test_example(void **state)
 
 static uint32_t word(const struct limited_writer *out, size_t at)
 {
-    return symc_load(out->data + at);
+    return le32(out->data + at);
 }
 
 /* Nothing put in: a header, and no range at all. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/le.h"
 #include "container.h"
 
 #define BLOCK_SIZE 4096
@@ -36,14 +37,6 @@ struct msfz_expansion {
     char *error;
     size_t error_size;
 };
-
-static void put32(uint8_t *p, uint32_t n)
-{
-    p[0] = (uint8_t)n;
-    p[1] = (uint8_t)(n >> 8);
-    p[2] = (uint8_t)(n >> 16);
-    p[3] = (uint8_t)(n >> 24);
-}
 
 /* The number of a block by its ordinal number, which free page maps lack. */
 static uint64_t expanded_block(const struct msfz_layout *expanded,
@@ -268,7 +261,7 @@ static uint8_t *put_expanded_blocks(const struct msfz_layout *expanded,
                                     uint8_t *p, uint64_t first, uint64_t n)
 {
     for (; n > 0; n--, p += 4) {
-        put32(p, (uint32_t)expanded_block(expanded, first++));
+        le32_store(p, (uint32_t)expanded_block(expanded, first++));
     }
     return p;
 }
@@ -290,10 +283,10 @@ expand_directory(const struct msfz_expansion *expansion)
         return msfz_fail(MSFZ_FAILED, expansion->error, expansion->error_size,
                          "out of memory");
     }
-    put32(p, c->num_streams);
+    le32_store(p, c->num_streams);
     p += 4;
     for (i = 0; i < c->num_streams; i++, p += 4) {
-        put32(p, c->sizes[i]);
+        le32_store(p, c->sizes[i]);
     }
     for (i = 0; i < c->num_streams; i++) {
         if (c->sizes[i] != MSFZ_NIL) {
@@ -355,10 +348,10 @@ expand_superblock(const struct msfz_expansion *expansion)
     uint8_t block[BLOCK_SIZE_MAX] = {0};
 
     memcpy(block, magic, sizeof(magic));
-    put32(block + 32, expanded->block_size);
-    put32(block + 36, 1); /* the free page map in use */
-    put32(block + 40, expanded->num_blocks);
-    put32(block + 44, (uint32_t)expanded->directory_size);
+    le32_store(block + 32, expanded->block_size);
+    le32_store(block + 36, 1); /* the free page map in use */
+    le32_store(block + 40, expanded->num_blocks);
+    le32_store(block + 44, (uint32_t)expanded->directory_size);
     put_expanded_blocks(
         expanded, block + MAP_OFFSET, expanded->map,
         expanded_blocks(expanded, 4 * (expanded->map - expanded->directory)));

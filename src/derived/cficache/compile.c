@@ -95,8 +95,8 @@ enum symc_status cficache_code_number(struct cficache_code *code,
 {
     uint8_t data[9] = {CFICACHE_NUMBER};
 
-    symc_store(data + 1, (uint32_t)number);
-    symc_store(data + 5, (uint32_t)((uint64_t)number >> 32));
+    le32_store(data + 1, (uint32_t)number);
+    le32_store(data + 5, (uint32_t)((uint64_t)number >> 32));
     return compile_append(code, data, sizeof(data));
 }
 

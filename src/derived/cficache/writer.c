@@ -285,7 +285,7 @@ static int find_set(struct cficache_writer *writer, const struct rule_set *sum,
         p[1] = rule->target;
         p[2] = rule->base;
         p[3] = 0;
-        symc_store(p + 4, (uint32_t)rule->number);
+        le32_store(p + 4, (uint32_t)rule->number);
         p += CFICACHE_RULE_SIZE;
     }
     return cficache_pool_add(&writer->sets, data, (size_t)(p - data), set);
@@ -374,13 +374,13 @@ static enum symc_status add_cficache_record(struct cficache_writer *writer,
         return SYMC_NO_MEMORY;
     }
     p = writer->records + writer->num_records * CFICACHE_WIN_SIZE;
-    symc_store(p, win->prolog);
-    symc_store(p + 4, win->epilog);
-    symc_store(p + 8, win->params);
-    symc_store(p + 12, win->saved_registers);
-    symc_store(p + 16, win->locals);
-    symc_store(p + 20, win->max_stack);
-    symc_store(p + 24, win->program);
+    le32_store(p, win->prolog);
+    le32_store(p + 4, win->epilog);
+    le32_store(p + 8, win->params);
+    le32_store(p + 12, win->saved_registers);
+    le32_store(p + 16, win->locals);
+    le32_store(p + 20, win->max_stack);
+    le32_store(p + 24, win->program);
     p[28] = win->has_program;
     p[29] = win->allocates_base_pointer;
     p[30] = win->aligns;
@@ -483,21 +483,21 @@ static void put_cficache_header(struct symc_output *out,
 
     memset(p, 0, CFICACHE_HEADER);
     memcpy(p, CFICACHE_MAGIC, 4);
-    symc_store(p + CFICACHE_AT_VERSION, CFICACHE_VERSION);
+    le32_store(p + CFICACHE_AT_VERSION, CFICACHE_VERSION);
     memcpy(p + CFICACHE_AT_GUID, identity->guid, 16);
-    symc_store(p + CFICACHE_AT_AGE, identity->age);
-    symc_store(p + CFICACHE_AT_ARCH, identity->arch);
+    le32_store(p + CFICACHE_AT_AGE, identity->age);
+    le32_store(p + CFICACHE_AT_ARCH, identity->arch);
     for (i = 0; i < CFICACHE_MAPS; i++) {
-        symc_store(p + CFICACHE_AT_MAPS + (size_t)i * 4,
+        le32_store(p + CFICACHE_AT_MAPS + (size_t)i * 4,
                    (uint32_t)maps[i].count);
     }
-    symc_store(p + CFICACHE_AT_SETS, (uint32_t)writer->sets.count);
-    symc_store(p + CFICACHE_AT_RULES,
+    le32_store(p + CFICACHE_AT_SETS, (uint32_t)writer->sets.count);
+    le32_store(p + CFICACHE_AT_RULES,
                (uint32_t)(writer->sets.size / CFICACHE_RULE_SIZE));
-    symc_store(p + CFICACHE_AT_WINS, (uint32_t)writer->num_records);
-    symc_store(p + CFICACHE_AT_PROGRAMS, (uint32_t)writer->programs.size);
-    symc_store(p + CFICACHE_AT_NAMES, (uint32_t)name_bytes);
-    symc_store(p + CFICACHE_AT_FILE, (uint32_t)identity->file_size);
+    le32_store(p + CFICACHE_AT_WINS, (uint32_t)writer->num_records);
+    le32_store(p + CFICACHE_AT_PROGRAMS, (uint32_t)writer->programs.size);
+    le32_store(p + CFICACHE_AT_NAMES, (uint32_t)name_bytes);
+    le32_store(p + CFICACHE_AT_FILE, (uint32_t)identity->file_size);
 }
 
 /* Writes all names into a buffer for as many as there can be; returns their

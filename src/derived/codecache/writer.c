@@ -10,13 +10,13 @@ static void put_codecache_header(uint8_t *p,
                                  const struct codecache_content *content)
 {
     memcpy(p, CODECACHE_MAGIC, 4);
-    symc_store(p + CODECACHE_AT_VERSION, CODECACHE_VERSION);
+    le32_store(p + CODECACHE_AT_VERSION, CODECACHE_VERSION);
     memcpy(p + CODECACHE_AT_GUID, content->guid, sizeof(content->guid));
-    symc_store(p + CODECACHE_AT_AGE, content->age);
-    symc_store(p + CODECACHE_AT_ARCH, content->arch);
-    symc_store(p + CODECACHE_AT_PARTS, content->num_parts);
-    symc_store(p + CODECACHE_AT_MARKS, content->num_marks);
-    symc_store(p + CODECACHE_AT_BIG, content->is_big);
+    le32_store(p + CODECACHE_AT_AGE, content->age);
+    le32_store(p + CODECACHE_AT_ARCH, content->arch);
+    le32_store(p + CODECACHE_AT_PARTS, content->num_parts);
+    le32_store(p + CODECACHE_AT_MARKS, content->num_marks);
+    le32_store(p + CODECACHE_AT_BIG, content->is_big);
 }
 
 /* Returns the size of header and lists; *total is that of the file. */
@@ -50,14 +50,14 @@ enum symc_status codecache_write(const struct codecache_content *content,
     put_codecache_header(head, content);
     p = head + CODECACHE_HEADER;
     for (i = 0; i < content->num_parts; i++, p += CODECACHE_PART_SIZE) {
-        symc_store(p, content->parts[i].address);
-        symc_store(p + 4, content->parts[i].size);
-        symc_store(p + 8, offset);
+        le32_store(p, content->parts[i].address);
+        le32_store(p + 4, content->parts[i].size);
+        le32_store(p + 8, offset);
         offset += content->parts[i].size;
     }
     for (i = 0; i < content->num_marks; i++, p += CODECACHE_MARK_SIZE) {
-        symc_store(p, content->marks[i].address);
-        symc_store(p + 4, content->marks[i].mode);
+        le32_store(p, content->marks[i].address);
+        le32_store(p + 4, content->marks[i].mode);
     }
     rc = sink->write(sink->context, head, (size_t)lists);
     free(head);

@@ -85,10 +85,10 @@ enum symc_status jscache_writer_file(struct jscache_writer *writer,
         writer->ignored[writer->num_ignored++] = (uint32_t)writer->num_files;
     }
     p = writer->files + writer->num_files++ * JSCACHE_FILE_SIZE;
-    symc_store(p, name_at);
-    symc_store(p + 4, text_at);
-    symc_store(p + 8, first);
-    symc_store(p + 12, (uint32_t)writer->num_lines);
+    le32_store(p, name_at);
+    le32_store(p + 4, text_at);
+    le32_store(p + 8, first);
+    le32_store(p + 12, (uint32_t)writer->num_lines);
     return SYMC_OK;
 }
 

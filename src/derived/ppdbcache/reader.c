@@ -43,9 +43,9 @@ enum symc_reader_status ppdbcache_reader_open(struct ppdbcache_reader *reader,
     }
     r.data = data;
     r.size = size;
-    r.num_files = symc_load(r.data + PPDBCACHE_AT_FILES);
-    r.num_ranges = symc_load(r.data + PPDBCACHE_AT_RANGES);
-    r.string_bytes = symc_load(r.data + PPDBCACHE_AT_STRINGS);
+    r.num_files = le32(r.data + PPDBCACHE_AT_FILES);
+    r.num_ranges = le32(r.data + PPDBCACHE_AT_RANGES);
+    r.string_bytes = le32(r.data + PPDBCACHE_AT_STRINGS);
     end = PPDBCACHE_HEADER + (uint64_t)r.num_files * PPDBCACHE_FILE_SIZE +
           (uint64_t)r.num_ranges *
               (PPDBCACHE_PLACE_SIZE + PPDBCACHE_RANGE_SIZE) +
@@ -74,10 +74,10 @@ const char *ppdbcache_reader_file(const struct ppdbcache_reader *reader,
         return "does not exist";
     }
     p += (size_t)index * PPDBCACHE_FILE_SIZE;
-    *language = symc_load(p + 4);
+    *language = le32(p + 4);
     /* to the end of the file, as in the reference */
     return symc_string_read(reader->data + reader->strings,
-                            reader->size - reader->strings, symc_load(p),
+                            reader->size - reader->strings, le32(p),
                             SYMC_VERSION, name);
 }
 
@@ -87,7 +87,7 @@ uint64_t ppdbcache_reader_range(const struct ppdbcache_reader *reader,
     const uint8_t *p =
         reader->data + reader->ranges + (size_t)index * PPDBCACHE_RANGE_SIZE;
 
-    return (uint64_t)symc_load(p) << 32 | symc_load(p + 4);
+    return (uint64_t)le32(p) << 32 | le32(p + 4);
 }
 
 void ppdbcache_reader_place(const struct ppdbcache_reader *reader,
@@ -96,8 +96,8 @@ void ppdbcache_reader_place(const struct ppdbcache_reader *reader,
     const uint8_t *p =
         reader->data + reader->places + (size_t)index * PPDBCACHE_PLACE_SIZE;
 
-    *line = symc_load(p);
-    *file = symc_load(p + 4);
+    *line = le32(p);
+    *file = le32(p + 4);
 }
 
 bool ppdbcache_reader_lookup(const struct ppdbcache_reader *reader,

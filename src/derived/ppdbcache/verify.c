@@ -34,7 +34,7 @@ static bool check_ppdbcache_files(const struct ppdbcache_verify *verify)
 
     for (i = 0; i < ppdbcache->num_files; i++) {
         at = ppdbcache->files + (size_t)i * PPDBCACHE_FILE_SIZE;
-        name = symc_load(ppdbcache->data + at);
+        name = le32(ppdbcache->data + at);
         if (!integrity_is_string(&verify->file, name)) {
             return integrity_fails(
                 &verify->file,

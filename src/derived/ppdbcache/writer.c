@@ -120,8 +120,8 @@ static inline void put_ppdbcache(struct symc_output *out, uint32_t first,
 {
     uint8_t *p = symc_output_room(out, 8);
 
-    symc_store(p, first);
-    symc_store(p + 4, second);
+    le32_store(p, first);
+    le32_store(p + 4, second);
 }
 
 enum symc_status
@@ -140,14 +140,14 @@ ppdbcache_writer_finish(struct ppdbcache_writer *writer,
     p = symc_output_room(&out, PPDBCACHE_HEADER);
     memset(p, 0, PPDBCACHE_HEADER);
     memcpy(p, "PDBC", 4);
-    symc_store(p + PPDBCACHE_AT_VERSION, PPDBCACHE_VERSION);
+    le32_store(p + PPDBCACHE_AT_VERSION, PPDBCACHE_VERSION);
     if (identity != NULL) {
         memcpy(p + PPDBCACHE_AT_GUID, identity->guid, 16);
-        symc_store(p + PPDBCACHE_AT_STAMP, identity->stamp);
+        le32_store(p + PPDBCACHE_AT_STAMP, identity->stamp);
     }
-    symc_store(p + PPDBCACHE_AT_FILES, (uint32_t)writer->num_files);
-    symc_store(p + PPDBCACHE_AT_RANGES, (uint32_t)writer->num_points);
-    symc_store(p + PPDBCACHE_AT_STRINGS, (uint32_t)writer->strings.size);
+    le32_store(p + PPDBCACHE_AT_FILES, (uint32_t)writer->num_files);
+    le32_store(p + PPDBCACHE_AT_RANGES, (uint32_t)writer->num_points);
+    le32_store(p + PPDBCACHE_AT_STRINGS, (uint32_t)writer->strings.size);
     for (i = 0; i < writer->num_files; i++) {
         put_ppdbcache(&out, writer->files[i].name, writer->files[i].language);
     }

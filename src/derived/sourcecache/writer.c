@@ -15,8 +15,8 @@
 
 static void store64(uint8_t *p, uint64_t value)
 {
-    symc_store(p, (uint32_t)value);
-    symc_store(p + 4, (uint32_t)(value >> 32));
+    le32_store(p, (uint32_t)value);
+    le32_store(p + 4, (uint32_t)(value >> 32));
 }
 
 void sourcecache_writer_free(struct sourcecache_writer *writer)
@@ -74,8 +74,8 @@ static bool add_string(struct sourcecache_writer *writer,
     size_t i;
 
     if (size == 0) {
-        symc_store(writer->parts[part].data + at, SOURCECACHE_ABSENT);
-        symc_store(writer->parts[part].data + at + 4, 0);
+        le32_store(writer->parts[part].data + at, SOURCECACHE_ABSENT);
+        le32_store(writer->parts[part].data + at + 4, 0);
         return true;
     }
     p = add_source(writer, SOURCECACHE_STRINGS, size);
@@ -85,9 +85,9 @@ static bool add_string(struct sourcecache_writer *writer,
     for (i = 0; i < size; i++) {
         p[i] = fold(text[i], flags);
     }
-    symc_store(writer->parts[part].data + at,
+    le32_store(writer->parts[part].data + at,
                (uint32_t)(p - writer->parts[SOURCECACHE_STRINGS].data));
-    symc_store(writer->parts[part].data + at + 4, (uint32_t)size);
+    le32_store(writer->parts[part].data + at + 4, (uint32_t)size);
     return true;
 }
 
@@ -107,10 +107,10 @@ sourcecache_writer_begin(struct sourcecache_writer *writer,
 
     writer->sink = sink;
     writer->flags = flags;
-    symc_store(head + SOURCECACHE_AT_VERSION, SOURCECACHE_VERSION);
+    le32_store(head + SOURCECACHE_AT_VERSION, SOURCECACHE_VERSION);
     memcpy(head + SOURCECACHE_AT_GUID, identity->guid, 16);
-    symc_store(head + SOURCECACHE_AT_AGE, identity->age);
-    symc_store(head + SOURCECACHE_AT_FLAGS, writer->flags);
+    le32_store(head + SOURCECACHE_AT_AGE, identity->age);
+    le32_store(head + SOURCECACHE_AT_FLAGS, writer->flags);
     return put_source(writer, head, sizeof(head));
 }
 
@@ -130,7 +130,7 @@ static bool add_key(struct sourcecache_writer *writer,
     if (p == NULL) {
         return false;
     }
-    symc_store(p + 8, file);
+    le32_store(p + 8, file);
     return add_string(writer, part, writer->parts[part].size - SOURCECACHE_KEY,
                       key->data, key->size, flags);
 }
@@ -148,9 +148,9 @@ static bool add_source_id(struct sourcecache_writer *writer,
         return false;
     }
     memcpy(p, f->guid, 16);
-    symc_store(p + 16, f->age);
-    symc_store(p + 20, (uint32_t)f->type);
-    symc_store(p + 24, file);
+    le32_store(p + 16, f->age);
+    le32_store(p + 20, (uint32_t)f->type);
+    le32_store(p + 24, file);
     return true;
 }
 
@@ -177,7 +177,7 @@ enum symc_status sourcecache_writer_file(struct sourcecache_writer *writer,
     p[SOURCECACHE_ENTRY_HAS_ID] = f->has_id;
     if (f->has_id) {
         memcpy(p + SOURCECACHE_ENTRY_GUID, f->guid, 16);
-        symc_store(p + SOURCECACHE_ENTRY_AGE, f->age);
+        le32_store(p + SOURCECACHE_ENTRY_AGE, f->age);
     }
     at = writer->parts[SOURCECACHE_ENTRIES].size - SOURCECACHE_ENTRY;
     for (i = 0; i < COUNT(strings); i++) {
@@ -212,7 +212,7 @@ static bool add_marks(struct sourcecache_writer *writer, const char *text,
             if (mark == NULL) {
                 return false;
             }
-            symc_store(mark, (uint32_t)(p - text));
+            le32_store(mark, (uint32_t)(p - text));
         }
         p = memchr(p, '\n', (size_t)(end - p));
         p = p != NULL ? p + 1 : end;
@@ -238,9 +238,9 @@ enum symc_status sourcecache_writer_text(struct sourcecache_writer *writer,
     p = entry_of(writer, file);
     p[SOURCECACHE_ENTRY_STATUS] = SOURCECACHE_TEXT;
     store64(p + SOURCECACHE_ENTRY_TEXT, writer->written);
-    symc_store(p + SOURCECACHE_ENTRY_SIZE, (uint32_t)size);
-    symc_store(p + SOURCECACHE_ENTRY_LINES, lines);
-    symc_store(p + SOURCECACHE_ENTRY_MARK, mark);
+    le32_store(p + SOURCECACHE_ENTRY_SIZE, (uint32_t)size);
+    le32_store(p + SOURCECACHE_ENTRY_LINES, lines);
+    le32_store(p + SOURCECACHE_ENTRY_MARK, mark);
     sha256_init(&sha256);
     sha256_update(&sha256, size, (const uint8_t *)text);
     sha256_digest(&sha256, SHA256_DIGEST_SIZE, p + SOURCECACHE_ENTRY_SHA256);
@@ -287,7 +287,7 @@ enum symc_status sourcecache_writer_link(struct sourcecache_writer *writer,
     if (p == NULL) {
         return SYMC_NO_MEMORY;
     }
-    symc_store(p + 16, is_prefix);
+    le32_store(p + 16, is_prefix);
     at = writer->parts[SOURCECACHE_LINKS].size - SOURCECACHE_LINK;
     if (!add_string(writer, SOURCECACHE_LINKS, at + 8, url->data, url->size,
                     0) ||
@@ -295,7 +295,7 @@ enum symc_status sourcecache_writer_link(struct sourcecache_writer *writer,
         return SYMC_NO_MEMORY;
     }
     if (size == 0) { /* there, but empty: "*" fits everything */
-        symc_store(writer->parts[SOURCECACHE_LINKS].data + at,
+        le32_store(writer->parts[SOURCECACHE_LINKS].data + at,
                    (uint32_t)writer->parts[SOURCECACHE_STRINGS].size);
     }
     p = writer->parts[SOURCECACHE_STRINGS].data +
@@ -424,7 +424,7 @@ enum symc_status sourcecache_writer_finish(struct sourcecache_writer *writer)
     }
     status = put_source(writer, zeros, (size_t)(-writer->written % 4));
     for (part = 0; part < SOURCECACHE_PARTS && status == SYMC_OK; part++) {
-        symc_store(trailer + SOURCECACHE_AT_COUNTS + 4 * part,
+        le32_store(trailer + SOURCECACHE_AT_COUNTS + 4 * part,
                    writer->counts[part]);
         status = put_source(writer, writer->parts[part].data,
                             writer->parts[part].size);

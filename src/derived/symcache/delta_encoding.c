@@ -27,7 +27,7 @@ uint8_t *symc_pack_addresses(uint8_t *to, const uint32_t *addresses, size_t n)
             *to++ = (uint8_t)delta;
         } else {
             *to++ = DELTA_FAR;
-            symc_store(to, delta);
+            le32_store(to, delta);
             to += 4;
         }
     }
@@ -44,7 +44,7 @@ void symc_unpack_addresses(const uint8_t *from, uint32_t first,
         if (*from < DELTA_FAR) {
             first += *from++;
         } else {
-            first += symc_load(from + 1);
+            first += le32(from + 1);
             from += 5;
         }
         addresses[i] = first;
@@ -61,7 +61,7 @@ static inline uint8_t *delta_put(uint8_t *to, uint32_t before, uint32_t now,
     delta = delta << 1 ^ (0u - (delta >> 31));
     code = delta_codes[63 - __builtin_clzll((uint64_t)delta << 1 | 1)];
     *control |= code << shift;
-    symc_store(to, delta);
+    le32_store(to, delta);
     return to + delta_sizes[code];
 }
 
@@ -95,7 +95,7 @@ static inline const uint8_t *delta_take(const uint8_t *from, unsigned code,
 {
     uint32_t delta;
 
-    delta = symc_load(from) & delta_masks[code];
+    delta = le32(from) & delta_masks[code];
     *value += delta >> 1 ^ (0u - (delta & 1));
     return from + delta_sizes[code];
 }

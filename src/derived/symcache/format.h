@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/le.h"
+
 #define SYMC_VERSION 9
 #define SYMC_OLDEST_VERSION 7 /* the oldest that can be read */
 #define SYMC_LEB128_VERSION 8 /* string lengths as LEB128, not 32 bits */
@@ -42,17 +44,3 @@
 #define SYMC_ARCH_ARM64 401
 #define SYMC_ARCH_PPC 501
 #define SYMC_ARCH_WASM32 1001
-
-static inline uint32_t symc_load(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-           (uint32_t)p[3] << 24;
-}
-
-static inline void symc_store(uint8_t *p, uint32_t value)
-{
-    p[0] = (uint8_t)value;
-    p[1] = (uint8_t)(value >> 8);
-    p[2] = (uint8_t)(value >> 16);
-    p[3] = (uint8_t)(value >> 24);
-}

@@ -17,7 +17,7 @@ enum symc_reader_status symc_head_check(const struct symc_head *head,
                  head->name, head->magic);
         return SYMC_FOREIGN;
     }
-    version = symc_load(data + 4);
+    version = le32(data + 4);
     if (version != head->version) {
         snprintf(error, error_size, "a %s of version %u; %u can be read",
                  head->name, version, head->version);

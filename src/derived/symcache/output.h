@@ -71,7 +71,7 @@ static inline uint8_t *symc_output_room(struct symc_output *out, size_t size)
 
 static inline void symc_output_number(struct symc_output *out, uint32_t number)
 {
-    symc_store(symc_output_room(out, 4), number);
+    le32_store(symc_output_room(out, 4), number);
 }
 
 /* Writes zeros up to a multiple of a power of two. */

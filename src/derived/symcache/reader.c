@@ -34,7 +34,7 @@ static enum symc_reader_status reader_check_magic(const uint8_t *data,
                  data[0], data[1], data[2], data[3]);
         return SYMC_FOREIGN;
     }
-    version = symc_load(data + SYMC_AT_VERSION);
+    version = le32(data + SYMC_AT_VERSION);
     if (version < SYMC_OLDEST_VERSION || version > SYMC_VERSION) {
         snprintf(error, error_size,
                  "a SymCache of version %u; %d to %d can be read", version,
@@ -106,14 +106,14 @@ enum symc_reader_status symc_reader_open(struct symc_reader *reader,
     memset(&r, 0, sizeof(r));
     r.data = p;
     r.size = size;
-    r.version = symc_load(p + SYMC_AT_VERSION);
+    r.version = le32(p + SYMC_AT_VERSION);
     r.file_size =
         r.version >= SYMC_SRCSRV_VERSION ? SYMC_FILE_SIZE : SYMC_FILE_SIZE_V8;
-    r.num_files = symc_load(p + SYMC_AT_FILES);
-    r.num_functions = symc_load(p + SYMC_AT_FUNCTIONS);
-    r.num_locations = symc_load(p + SYMC_AT_LOCATIONS);
-    r.num_ranges = symc_load(p + SYMC_AT_RANGES);
-    r.string_bytes = symc_load(p + SYMC_AT_STRINGS);
+    r.num_files = le32(p + SYMC_AT_FILES);
+    r.num_functions = le32(p + SYMC_AT_FUNCTIONS);
+    r.num_locations = le32(p + SYMC_AT_LOCATIONS);
+    r.num_ranges = le32(p + SYMC_AT_RANGES);
+    r.string_bytes = le32(p + SYMC_AT_STRINGS);
     if (r.num_ranges > r.num_locations) {
         snprintf(error, error_size,
                  "offset 0x%x: %u ranges, but only %u source locations",
@@ -148,13 +148,13 @@ int symc_reader_file(const struct symc_reader *reader, uint32_t index,
         return -1;
     }
     p = reader->data + reader->files + (size_t)index * reader->file_size;
-    file->comp_dir = symc_reader_string(reader, symc_load(p));
-    file->directory = symc_reader_string(reader, symc_load(p + 4));
-    file->name = symc_reader_string(reader, symc_load(p + 8));
+    file->comp_dir = symc_reader_string(reader, le32(p));
+    file->directory = symc_reader_string(reader, le32(p + 4));
+    file->name = symc_reader_string(reader, le32(p + 8));
     if (reader->version >= SYMC_SRCSRV_VERSION) {
-        file->srcsrv_name = symc_reader_string(reader, symc_load(p + 12));
-        file->srcsrv_directory = symc_reader_string(reader, symc_load(p + 16));
-        file->srcsrv_revision = symc_reader_string(reader, symc_load(p + 20));
+        file->srcsrv_name = symc_reader_string(reader, le32(p + 12));
+        file->srcsrv_directory = symc_reader_string(reader, le32(p + 16));
+        file->srcsrv_revision = symc_reader_string(reader, le32(p + 20));
     }
     return 0;
 }
@@ -170,9 +170,9 @@ int symc_reader_function(const struct symc_reader *reader, uint32_t index,
         return -1;
     }
     p = reader->data + reader->functions + (size_t)index * SYMC_FUNCTION_SIZE;
-    function->name = symc_reader_string(reader, symc_load(p));
-    function->entry = symc_load(p + 8);
-    function->language = symc_load(p + 12);
+    function->name = symc_reader_string(reader, le32(p));
+    function->entry = le32(p + 8);
+    function->language = le32(p + 12);
     return 0;
 }
 
@@ -186,10 +186,10 @@ int symc_reader_location(const struct symc_reader *reader, uint32_t index,
         return -1;
     }
     p = reader->data + reader->locations + (size_t)index * SYMC_LOCATION_SIZE;
-    location->file = symc_load(p);
-    location->line = symc_load(p + 4);
-    location->function = symc_load(p + 8);
-    location->inlined_into = symc_load(p + 12);
+    location->file = le32(p);
+    location->line = le32(p + 4);
+    location->function = le32(p + 8);
+    location->inlined_into = le32(p + 12);
     return 0;
 }
 
@@ -201,8 +201,8 @@ bool symc_location_is_gap(const struct symc_location *location)
 
 uint32_t symc_reader_range(const struct symc_reader *reader, uint32_t index)
 {
-    return symc_load(reader->data + reader->ranges +
-                     (size_t)index * SYMC_RANGE_SIZE);
+    return le32(reader->data + reader->ranges +
+                (size_t)index * SYMC_RANGE_SIZE);
 }
 
 uint32_t symc_reader_range_location(const struct symc_reader *reader,
@@ -244,7 +244,7 @@ static void reader_search_begin(struct search *search,
     search->count = reader->num_ranges;
     search->wanted = (uint32_t)lookup->address;
     if (lookup->address > UINT32_MAX || reader->num_ranges == 0 ||
-        symc_load(search->base) > lookup->address) {
+        le32(search->base) > lookup->address) {
         search->base = nothing;
         search->count = 0;
     }
@@ -285,10 +285,10 @@ static void reader_search_all(struct search *searches, size_t count)
         for (i = 0; i < count; i++) {
             s = &searches[i];
             half = s->count / 2;
-            s->base += symc_load(s->base + (size_t)half * SYMC_RANGE_SIZE) <=
-                               s->wanted
-                           ? (size_t)half * SYMC_RANGE_SIZE
-                           : 0;
+            s->base +=
+                le32(s->base + (size_t)half * SYMC_RANGE_SIZE) <= s->wanted
+                    ? (size_t)half * SYMC_RANGE_SIZE
+                    : 0;
             s->count -= half;
             goes_on = goes_on || s->count > 1;
         }

@@ -52,7 +52,7 @@ const char *symc_string_find(const uint8_t *section, size_t size,
         if (size < used) {
             return "has no length";
         }
-        length = symc_load(section);
+        length = le32(section);
     }
     if (length > size - used) {
         return "is longer than the string section";

@@ -36,7 +36,7 @@ static int wrong_value(const struct symcache_verify *verify, size_t offset,
     char what[64];
 
     snprintf(what, sizeof(what), "%s 0x%x does not exist", field,
-             symc_load(verify->reader->data + offset));
+             le32(verify->reader->data + offset));
     return violation(verify, offset, record, index, what);
 }
 
@@ -99,7 +99,7 @@ static int check_reference(const struct symcache_verify *verify, size_t offset,
     uint32_t at;
     char what[96];
 
-    at = symc_load(verify->reader->data + offset);
+    at = le32(verify->reader->data + offset);
     if (at == SYMC_NONE || integrity_is_string(&verify->file, at)) {
         return SYMC_SOUND;
     }
@@ -265,7 +265,7 @@ static bool has_srcsrv(const struct symc_reader *r)
     }
     p = r->data + r->files;
     for (i = 0; i < r->num_files; i++, p += r->file_size) {
-        if (symc_load(p + 12) != SYMC_NONE) {
+        if (le32(p + 12) != SYMC_NONE) {
             return true;
         }
     }

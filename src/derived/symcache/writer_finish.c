@@ -51,10 +51,10 @@ static inline void finish_stream_record(struct symc_output *s, uint32_t a,
 {
     uint8_t *p = symc_output_room(s, 16);
 
-    symc_store(p, a);
-    symc_store(p + 4, b);
-    symc_store(p + 8, c);
-    symc_store(p + 12, d);
+    le32_store(p, a);
+    le32_store(p + 4, b);
+    le32_store(p + 8, c);
+    le32_store(p + 12, d);
 }
 
 /* Unpacks the next locations of a run into the buffer, n of them or as many as
@@ -72,7 +72,7 @@ static size_t finish_stream_run(struct symc_output *s, struct symc_runs *runs,
     symc_runs_locations(runs, to, n);
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
     for (room = 0; room < 4 * n; room++) {
-        symc_store((uint8_t *)(&to->file + room), (&to->file)[room]);
+        le32_store((uint8_t *)(&to->file + room), (&to->file)[room]);
     }
 #endif
     return n;
@@ -284,16 +284,16 @@ static void write_header(struct symc_output *s,
     p = symc_output_room(s, SYMC_HEADER);
     memset(p, 0, SYMC_HEADER);
     memcpy(p, "SYMC", 4);
-    symc_store(p + SYMC_AT_VERSION, SYMC_VERSION);
+    le32_store(p + SYMC_AT_VERSION, SYMC_VERSION);
     memcpy(p + SYMC_AT_GUID, identity->guid, 16);
-    symc_store(p + SYMC_AT_AGE, identity->age);
-    symc_store(p + SYMC_AT_ARCH, identity->arch);
-    symc_store(p + SYMC_AT_FILES, (uint32_t)writer->files.count);
-    symc_store(p + SYMC_AT_FUNCTIONS, (uint32_t)finish->functions);
-    symc_store(p + SYMC_AT_LOCATIONS,
+    le32_store(p + SYMC_AT_AGE, identity->age);
+    le32_store(p + SYMC_AT_ARCH, identity->arch);
+    le32_store(p + SYMC_AT_FILES, (uint32_t)writer->files.count);
+    le32_store(p + SYMC_AT_FUNCTIONS, (uint32_t)finish->functions);
+    le32_store(p + SYMC_AT_LOCATIONS,
                (uint32_t)(writer->calls.count + finish->count));
-    symc_store(p + SYMC_AT_RANGES, (uint32_t)finish->count);
-    symc_store(p + SYMC_AT_STRINGS, (uint32_t)writer->strings.size);
+    le32_store(p + SYMC_AT_RANGES, (uint32_t)finish->count);
+    le32_store(p + SYMC_AT_STRINGS, (uint32_t)writer->strings.size);
 }
 
 /* Writes the symbols and gaps before an address.  No two are at one address

@@ -93,9 +93,8 @@ static void bundle_say_symcache(struct output *out,
     const struct symc_string *text;
     uint32_t i;
 
-    bundle_say_text(out, symc_arch_name(symc_load(r->data + SYMC_AT_ARCH)));
-    bundle_say_id(out, r->data + SYMC_AT_GUID,
-                  symc_load(r->data + SYMC_AT_AGE));
+    bundle_say_text(out, symc_arch_name(le32(r->data + SYMC_AT_ARCH)));
+    bundle_say_id(out, r->data + SYMC_AT_GUID, le32(r->data + SYMC_AT_AGE));
     for (i = 0; i < r->num_files; i++) {
         text = source_path(&path, r, i);
         if (text != NULL) {
@@ -113,7 +112,7 @@ static void bundle_say_ppdbcache(struct output *out,
 
     bundle_say_text(out, "any");
     bundle_say_id(out, r->data + PPDBCACHE_AT_GUID,
-                  symc_load(r->data + PPDBCACHE_AT_STAMP));
+                  le32(r->data + PPDBCACHE_AT_STAMP));
     for (i = 0; i < r->num_files; i++) {
         (void)ppdbcache_reader_file(r, i, &name, &language);
         bundle_say_path(out, &name);

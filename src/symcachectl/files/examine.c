@@ -106,7 +106,7 @@ static void examine_symcache(const uint8_t *data, size_t size,
     }
     result->error[0] = '\0';
     memcpy(result->guid, data + SYMC_AT_GUID, sizeof(result->guid));
-    result->age = symc_load(data + SYMC_AT_AGE);
+    result->age = le32(data + SYMC_AT_AGE);
 }
 
 static void examine_any(const uint8_t *data, size_t size, void *result)

@@ -10,7 +10,7 @@
 static uint32_t module_arch_of(const struct symc_reader *reader)
 {
     return reader == NULL ? SYMC_ARCH_UNKNOWN
-                          : symc_load(reader->data + SYMC_AT_ARCH);
+                          : le32(reader->data + SYMC_AT_ARCH);
 }
 
 /* The likely properties of an original for which none were noted. */

@@ -103,7 +103,7 @@ static bool find_ip(const struct native_answer *answer,
 
 static uint32_t native_arch_of(const struct symc_reader *reader)
 {
-    return symc_load(reader->data + SYMC_AT_ARCH);
+    return le32(reader->data + SYMC_AT_ARCH);
 }
 
 /*

@@ -16,7 +16,7 @@ static const char *find_report_arch(const struct symbolicator_request *request,
         if (reader == NULL) {
             continue;
         }
-        arch = symc_load(reader->data + SYMC_AT_ARCH);
+        arch = le32(reader->data + SYMC_AT_ARCH);
         if (arch != SYMC_ARCH_UNKNOWN) {
             return symc_arch_name(arch);
         }

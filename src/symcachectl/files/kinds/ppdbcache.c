@@ -26,7 +26,7 @@ static int ppdbcache_dump(struct output *output,
     kind_print_number(output, "ppdbcache  ", PPDBCACHE_VERSION);
     kind_print_guid(output, r->data + PPDBCACHE_AT_GUID);
     output_text(output, "\nstamp      ");
-    output_hex(output, symc_load(r->data + PPDBCACHE_AT_STAMP), 8);
+    output_hex(output, le32(r->data + PPDBCACHE_AT_STAMP), 8);
     kind_print_number(output, "\nfiles      ", r->num_files);
     kind_print_number(output, "ranges     ", r->num_ranges);
     kind_print_number(output, "strings    ", r->string_bytes);

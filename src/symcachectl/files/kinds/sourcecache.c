@@ -52,7 +52,7 @@ static int sourcecache_dump(struct output *output,
         output_text(output, "  ");
         link = sourcecache_string(r, p);
         output_string(output, &link);
-        output_text(output, symc_load(p + 16) != 0 ? "* " : " ");
+        output_text(output, le32(p + 16) != 0 ? "* " : " ");
         link = sourcecache_string(r, p + 8);
         output_string(output, &link);
         output_text(output, "\n");

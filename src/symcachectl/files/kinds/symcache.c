@@ -36,7 +36,7 @@ static void print_identity(struct symcache_print *symcache)
                                       ? "\n"
                                       : " (PDB 2.0: time stamp)\n");
     kind_print_number(symcache->output, "age        ",
-                      symc_load(symcache->reader->data + SYMC_AT_AGE));
+                      le32(symcache->reader->data + SYMC_AT_AGE));
 }
 
 static void print_strings(struct symcache_print *symcache)
@@ -81,7 +81,7 @@ static void print_header(struct symcache_print *symcache)
     print_identity(symcache);
     output_text(symcache->output, "arch       ");
     output_text(symcache->output,
-                symc_arch_name(symc_load(r->data + SYMC_AT_ARCH)));
+                symc_arch_name(le32(r->data + SYMC_AT_ARCH)));
     output_text(symcache->output, "\n");
     kind_print_number(symcache->output, "files      ", r->num_files);
     kind_print_number(symcache->output, "functions  ", r->num_functions);
