@@ -123,6 +123,35 @@ is_deeply [@$r{qw(timestamp crash_reason crash_details)}],
     [1672628645, 'EXC_BAD_ACCESS', 'KERN_INVALID_ADDRESS at 0x10'],
     'x86_64: head';
 
+# --- what was thrown, and why the system ended it
+
+sub with { $_[0] =~ s/^\{(?!.*"bug_type")/{$_[1],/mr }
+my $x86 = slurp("$data/x86_64.ips");
+$r = report(with($x86, '"asiBacktraces":["0   CoreFoundation   0x00007ff812ea96e3'
+    . ' __exceptionPreprocess + 242\n1   Tiny   0x00000001000002ec $s4Tiny1fyyF + 7\n'
+    . '2   ???   0x0000000000000011 0x0 + 17","no frames",7]'));
+is scalar @{ $r->{stacktraces} }, 3, 'asiBacktraces: two stacks more';
+is_deeply [@{ $r->{stacktraces}[1] }{qw(thread_id thread_name)}],
+    [undef, 'Last Exception Backtrace'], '... as of an exception';
+is_deeply places($r->{stacktraces}[1]),
+    [['unknown_image', '__exceptionPreprocess', undef],
+     ['symbolicated', 'twice(int)', 3], ['symbolicated', 'tiny', 7],
+     ['unknown_image', undef, undef]],
+    '... with names of the dSYM, and of the report';
+is_deeply $r->{stacktraces}[2]{frames}, [], '... or without frames';
+$r = report(with($x86, '"asiBacktraces":["0   A   0x0000000000000011 f + 1"],'
+    . '"lastExceptionBacktrace":[{"imageIndex":0,"imageOffset":748}]'));
+is_deeply [map { $_->{frames}[0]{instruction_addr} } @{ $r->{stacktraces} }[1 .. $#{ $r->{stacktraces} }]],
+    ['0x1000002ec'], '... and not beside lastExceptionBacktrace';
+
+my $ended = '"termination":{"namespace":"DYLD","reasons":["Library not loaded: @rpath/A",'
+    . '"Reason: tried: \'/A\' (no such file)"]}';
+is report(with($x86, $ended))->{crash_details},
+    "Library not loaded: \@rpath/A\nReason: tried: '/A' (no such file)",
+    'the reasons of the termination';
+is report(with($x86, qq($ended,"asi":{"dyld":["a"]})))->{crash_details}, 'a',
+    '... are not with messages of the application';
+
 # --- with a text behind the first object
 
 my $text = slurp($t->data('apple/own-0.txt'));
@@ -165,7 +194,7 @@ my @values = ('null', 'true', '-1', '"x"', '[]', '{}', '[1,"x",[],{}]',
 for my $value (@values) {
     my $body = join ',', map { qq("$_":$value) } qw(osVersion cpuType modelCode
         captureTime exception faultingThread asi lastExceptionBacktrace
-        threads usedImages);
+        asiBacktraces termination threads usedImages);
     my $thread = join ',', map { qq("$_":$value) } qw(id name queue triggered
         threadState frames);
     my $frame = join ',', map { qq("$_":$value) } qw(imageOffset imageIndex

@@ -281,12 +281,64 @@ static void ips_read_thread(struct ips_reader *ips, uint32_t value,
     }
 }
 
+/* A stack of what was thrown.  Returns whether there was room for it. */
+static bool ips_add_exception(struct ips_reader *ips)
+{
+    const struct apple_thread exception = {.is_exception = true};
+    size_t n = ips->report->num_threads;
+
+    ips->has_memory =
+        ips->has_memory && apple_add_thread(ips->report, &exception);
+    return ips->report->num_threads > n;
+}
+
+/* What was thrown as a text, with the lines of text reports. */
+static void ips_read_backtrace(struct ips_reader *ips, struct apple_text text)
+{
+    const char *p = text.data, *end = p + text.size, *next;
+    struct apple_text line;
+    struct apple_frame frame;
+    line_error error;
+
+    for (; p < end && ips->has_memory; p = next + 1) {
+        next = memchr(p, '\n', (size_t)(end - p));
+        next = next != NULL ? next : end;
+        line = (struct apple_text){p, (size_t)(next - p)};
+        if (parse_frame_line(line_trim(line), true, &frame, &error) &&
+            error == NULL) {
+            ips->has_memory = apple_add_frame(ips->report, &frame);
+        }
+    }
+}
+
+/* If there are both, the text is of the same frames. */
+static void ips_read_exceptions(struct ips_reader *ips)
+{
+    const struct json *json = &ips->json;
+    uint32_t i, list;
+
+    list = ips_member(json, 0, "lastExceptionBacktrace", JSON_ARRAY);
+    if (list != 0) {
+        if (ips_add_exception(ips)) {
+            ips_read_frames(ips, list);
+        }
+        return;
+    }
+    list = ips_member(json, 0, "asiBacktraces", JSON_ARRAY);
+    for (i = list + 1; i < ips_last_item(json, list);
+         i = json->values[i].end) {
+        if (json->values[i].type == JSON_STRING && ips_add_exception(ips)) {
+            ips_read_backtrace(ips, (struct apple_text){json_text(json, i),
+                                                        json->values[i].size});
+        }
+    }
+}
+
 static void ips_read_threads(struct ips_reader *ips)
 {
     const struct json *json = &ips->json;
     uint64_t faulting = ips_number_at(json, 0, "faultingThread", UINT64_MAX);
     uint32_t i, list = ips_member(json, 0, "threads", JSON_ARRAY);
-    struct apple_thread exception = {.is_exception = true};
     size_t index;
 
     for (i = list + 1, index = 0; i < ips_last_item(json, list);
@@ -295,14 +347,7 @@ static void ips_read_threads(struct ips_reader *ips)
             ips_read_thread(ips, i, index, faulting);
         }
     }
-    list = ips_member(json, 0, "lastExceptionBacktrace", JSON_ARRAY);
-    index = ips->report->num_threads;
-    if (list != 0 && ips->has_memory) {
-        ips->has_memory = apple_add_thread(ips->report, &exception);
-        if (ips->report->num_threads > index) {
-            ips_read_frames(ips, list);
-        }
-    }
+    ips_read_exceptions(ips);
 }
 
 /* images and the head ------------------------------------------------------ */
@@ -332,25 +377,38 @@ static void ips_read_images(struct ips_reader *ips)
     }
 }
 
-/* Messages of the libraries and the application. */
+static void ips_add_information(struct ips_reader *ips, uint32_t list)
+{
+    const struct json *json = &ips->json;
+    struct apple_text line;
+    uint32_t i;
+
+    for (i = list + 1; i < ips_last_item(json, list);
+         i = json->values[i].end) {
+        if (json->values[i].type == JSON_STRING && ips->has_memory) {
+            line.data = json_text(json, i);
+            line.size = json->values[i].size;
+            ips->has_memory = apple_add_information(ips->report, line);
+        }
+    }
+}
+
+/* Messages of the libraries and the application; or why the system ended it,
+ * as for a library that is missing. */
 static void ips_read_information(struct ips_reader *ips)
 {
     const struct json *json = &ips->json;
-    uint32_t i, k, asi = ips_member(json, 0, "asi", JSON_OBJECT);
-    struct apple_text line;
+    uint32_t asi = ips_member(json, 0, "asi", JSON_OBJECT), i;
+    uint32_t end = ips_member(json, 0, "termination", JSON_OBJECT);
 
     for (i = asi + 1; i < ips_last_item(json, asi);
          i = json->values[i + 1].end) {
-        if (json->values[i + 1].type != JSON_ARRAY) {
-            continue;
+        if (json->values[i + 1].type == JSON_ARRAY) {
+            ips_add_information(ips, i + 1);
         }
-        for (k = i + 2; k < json->values[i + 1].end; k = json->values[k].end) {
-            line.data = json_text(json, k);
-            line.size = json->values[k].size;
-            if (json->values[k].type == JSON_STRING && ips->has_memory) {
-                ips->has_memory = apple_add_information(ips->report, line);
-            }
-        }
+    }
+    if (end != 0 && ips->report->information_size == 0) {
+        ips_add_information(ips, ips_member(json, end, "reasons", JSON_ARRAY));
     }
 }
 
