@@ -196,7 +196,12 @@ static void read_profile(struct work_service *service, uint32_t most,
     char error[PROFILE_ERROR];
 
     if (!profile_read(&profile, bytes->data, bytes->size, error)) {
-        refuse_work(service, PROFILE_BAD, error);
+        refuse_work(service,
+                    profile.is_without_memory ? PROFILE_LARGE : PROFILE_BAD,
+                    profile.is_without_memory
+                        ? "the profile takes more memory than the process "
+                          "that reads it may have"
+                        : error);
     } else if (profile.nmodules > most) {
         refuse_work(service, PROFILE_LARGE,
                     "the profile has too many modules");
