@@ -43,6 +43,19 @@ is_deeply run("--root '@{[$t->path('store')]}' '$packed'"), [0, $named, ''],
 is_deeply run("--root '@{[$t->path('store')]}' - < '$packed'"), [0, $named, ''],
     '... on standard input';
 
+# larger than a request may be
+my $large = $t->write_file('large.txt', '# ' . 'x' x (56 << 20) . "\n$perf");
+my $got = run("--root '@{[$t->path('store')]}' '$large' | tail -n 5");
+is $got->[1], $named, '... one of 56 MiB' or diag $got->[2];
+$large = $t->write_file('large.json', sprintf '{"meta":{"x":"%s"},"threads":[]}', 'x' x (56 << 20));
+like run("--root '@{[$t->path('store')]}' '$large'")->[2], qr/no "libs"/, '... in JSON';
+$large = $t->write_file('large.none', 'x' x (56 << 20));
+is_deeply run("'$large'"), [3, '', "symcachectl: $large: larger than 55 MiB\n"],
+    'what is none of that size';
+copy($t->data('minidump/test_app.dmp'), $large) or die;
+truncate $large, 56 << 20 or die;
+like run("--root '@{[$t->path('store')]}' '$large'")->[1], qr/^thread /m, '... a minidump of that size';
+
 # one with all names is one, too; and another form of the Firefox Profiler is said to be none
 my $all = "app 1 1.0: cycles:\n\t    aaaac1479980 _RINvNtC+0x144 (/app)\n";
 is_deeply run("--root '@{[$t->path('store')]}' '@{[$t->write_file('all.txt', $all)]}'"), [0, $all, ''],

@@ -20,6 +20,7 @@
 #define LOOKED_AT 512
 #define UNKNOWN " [unknown] (" /* a frame of perf script */
 #define UNPACKED_MAX (1u << 30)
+#define PARSED_MAX (55u << 20) /* nothing else is JSON that is larger */
 
 static bool profile_is_text(const char *text, size_t size)
 {
@@ -81,6 +82,9 @@ bool profile_is_one(const char *text, size_t size)
         return strstr(text, UNKNOWN) != NULL ||
                strstr(text, ": PERF_RECORD_MMAP") != NULL ||
                profile_has_named_frame(text);
+    }
+    if (size > PARSED_MAX) {
+        return strstr(text, "\"threads\"") != NULL;
     }
     object = cJSON_Parse(text);
     is_one = cJSON_GetObjectItemCaseSensitive(object, "threads") != NULL &&

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "addresses.h"
+#include "base/array.h"
 #include "base/fd_close.h"
 #include "reports/apple/apple.h"
 #include "reports/jstrace/jstrace.h"
@@ -34,6 +35,8 @@
 #include "script_ids.h"
 
 #define REQUEST_MAX (55u << 20) /* as symbolicated's own default */
+#define FILE_MAX ((size_t)1 << 30) /* a profile, as an unpacked one */
+#define PIECE ((size_t)1 << 20)
 
 /* printing ---------------------------------------------------------------- */
 
@@ -216,26 +219,44 @@ static char *symbolicate_ask_addresses(const struct identity *identity,
     return cjson_finish(root);
 }
 
+static bool symbolicate_is_dump(const char *text, size_t size)
+{
+    return size >= 4 &&
+           (memcmp(text, "MDMP", 4) == 0 || memcmp(text, "PMDM", 4) == 0);
+}
+
+/* Reads all but a minidump, which may have all memory of a process.  Returns
+ * the bytes that were read: of a file that is too large more than FILE_MAX. */
+static size_t symbolicate_read_all(FILE *f, char **text)
+{
+    size_t room = 0, n = 0, read;
+
+    do {
+        if (array_need(text, &room, n + PIECE + 1, 1) != 0) {
+            command_no_memory();
+        }
+        read = fread(*text + n, 1, n == 0 ? 4 : PIECE, f);
+        n += read;
+    } while (read > 0 && n <= FILE_MAX && !symbolicate_is_dump(*text, n));
+    return n;
+}
+
 /* The whole file, or standard input, with a NUL after its *size bytes; NULL
  * after printing what is wrong. */
 static char *symbolicate_read_request(const char *file, size_t *size)
 {
     FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
-    char *text = malloc(REQUEST_MAX + 1), *wide;
+    char *text = NULL, *wide;
     size_t n;
 
-    if (text == NULL) {
-        command_no_memory();
-    }
     if (f == NULL) {
         command_fail(COMMAND_IO, file, strerror(errno));
-        free(text);
         return NULL;
     }
-    n = fread(text, 1, REQUEST_MAX + 1, f);
-    if (ferror(f) || n > REQUEST_MAX) {
+    n = symbolicate_read_all(f, &text);
+    if (ferror(f) || n > FILE_MAX) {
         command_fail(COMMAND_IO, file,
-                     n > REQUEST_MAX ? "larger than 55 MiB" : strerror(errno));
+                     n > FILE_MAX ? "larger than 1 GiB" : strerror(errno));
         free(text);
         text = NULL;
     } else {
@@ -323,8 +344,7 @@ static bool symbolicate_show_report(struct settings *settings,
                                     const struct symbolicate_hints *hints,
                                     char *text, size_t size, int *code)
 {
-    if (size >= 4 && (memcmp(text, "MDMP", 4) == 0 ||
-                      memcmp(text, "PMDM", 4) == 0)) {
+    if (symbolicate_is_dump(text, size)) {
         *code = minidump_show(settings, file);
         return true;
     }
@@ -334,6 +354,10 @@ static bool symbolicate_show_report(struct settings *settings,
     }
     if (profile_is_one(text, size)) {
         *code = profile_show(settings, file, text, size);
+        return true;
+    }
+    if (size > REQUEST_MAX) {
+        *code = command_fail(COMMAND_IO, file, "larger than 55 MiB");
         return true;
     }
     if (symbolicate_path(text) != NULL) {
