@@ -31,7 +31,8 @@ my $store = $t->path('store');
 $t->write_file('example.symc', '');
 system($t->program('symcachectl'), 'convert', '-o', $t->path('example.symc'),
        $t->data('convert/symbfile/ranges.symbfile')) == 0 or die;
-for ("_/$debug/_", "_/hash-$hash/_", "app.pdb/$debug/app.pdb") {
+for ("_/$debug/_", "_/hash-$hash/_", "app.pdb/$debug/app.pdb",
+     '_/F0772B9AD3C1C65E00000000000000000/_', "app.pdb/@{[$debug =~ s/0\z/1A3/r]}/app.pdb") {
     my ($dir) = m{(.*)/};
     make_path("$store/$dir");
     copy($t->path('example.symc'), "$store/$_-v9.0.0.symcache") or die;
@@ -78,6 +79,13 @@ is ask($perf)->{body}, $named, 'a last line without an end';
 (my $of_windows = $perf) =~ s/\n/\r\n/g;
 (my $named_there = $named) =~ s/(?<!inlined\))\n/\r\n/g;
 is ask($of_windows)->{body}, $named_there, 'ends of lines as Windows has them';
+
+# perf buildid-list puts blanks behind ids of MD5, and of lld's default
+for my $digits (32, 16) {
+    my $short = sprintf '%-40s', substr $build, 0, $digits;
+    is ask($perf =~ s/^$build/$short/r)->{body}, $named =~ s/^$build/$short/r,
+        "a build id of $digits digits";
+}
 
 # as an older perf has mappings
 my $older = "$build /usr/bin/app\n"
@@ -290,6 +298,9 @@ $r = ask(firefox('', 0, 3, ('null') x 4));
 is $r->{status}, 200, 'the Firefox Profiler' or diag $r->{raw};
 is $r->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24),
     '... has the functions that have the code';
+is ask(firefox('', 0, 3, ('null') x 4) =~ s/$debug/@{[$debug =~ s{0\z}{1A3}r]}/r)->{body},
+    firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24) =~ s/$debug/@{[$debug =~ s{0\z}{1A3}r]}/r,
+    '... also with an age of three digits';
 my $flag = qr/"version": 27\K/;
 my $unmarked = firefox('', 0, 3, ('null') x 4) =~ s/$flag/, "symbolicated": false/r;
 is ask($unmarked)->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24)

@@ -290,7 +290,8 @@ static uint32_t module_of(const struct firefox_document *firefox,
     struct symc_string name = text_of(firefox, library, "debugName");
     struct symc_string code = text_of(firefox, library, "codeId");
 
-    return profile_is_hex(&id, 0, 20) || id.size == 33
+    /* a build id, or a GUID and its age */
+    return profile_is_hex(&id, 0, 20) || (id.size > 32 && id.size <= 40)
                ? profile_add_module(firefox->profile, "", &id, &name,
                                     profile_is_hex(&code, 2, 64) ? &code
                                                                  : NULL)

@@ -183,20 +183,27 @@ static void perf_read_mapping(struct profile *profile, struct perf_text *text,
     }
 }
 
-/* "BUILDID PATH" of perf buildid-list; the first of a path counts.  Returns
- * whether it is such a line. */
+/* "BUILDID PATH" of perf buildid-list, which puts blanks behind one that is
+ * shorter than a SHA-1; the first of a path counts.  Returns whether it is
+ * such a line. */
 static bool perf_read_id(struct profile *profile, struct perf_text *text,
                          const struct perf_line *line)
 {
-    const char *space = memchr(line->data, ' ', line->size);
+    const char *end = line->data + line->size;
+    const char *p = memchr(line->data, ' ', line->size);
     struct symc_string path,
-        id = {line->data, space != NULL ? (size_t)(space - line->data) : 0};
+        id = {line->data, p != NULL ? (size_t)(p - line->data) : 0};
 
-    if (!profile_is_hex(&id, 16, 32) || line->size < id.size + 2 ||
-        space[1] != '/') {
+    if (!profile_is_hex(&id, 8, 32)) {
         return false;
     }
-    path = (struct symc_string){space + 1, line->size - id.size - 1};
+    while (p < end && *p == ' ') {
+        p++;
+    }
+    if (p == end || *p != '/') {
+        return false;
+    }
+    path = (struct symc_string){p, (size_t)(end - p)};
     if (perf_id_of(text, path) != NULL) {
         return true;
     }
