@@ -442,5 +442,5 @@ clean:
 .SECONDARY:
 .DELETE_ON_ERROR:
 
--include $(OBJS:.o=.d) $(FUZZOBJS:.o=.d)
+-include $(OBJS:.o=.d) $(SRCS:%.c=$(B)/fuzz/obj/%.d)
 -include $(wildcard $(B)/obj/t/unit/*.d $(B)/obj/bench/*.d $(B)/fuzz/obj/fuzz/*.d)
