@@ -181,6 +181,20 @@ my $named = qr{^\#0   0x1000082f4 in twice\(int\) at /src/tiny\.cpp:3 from Tiny 
 \#2   0x180001238 in _pthread_start at pthread\.c:905 from libsystem_kernel}m;
 $ctl->is($ctl->run('symbolicate', '--root', $root, "$data/ips/macos.ips"), 0,
     $named, undef, 'names of a store');
+my $twice = $ctl->run('symbolicate', '--root', $root, $t->write_file('inlined.crash', <<'END'));
+Incident Identifier: TODO
+Thread 0 Crashed:
+0   Tiny   0x1000082f4 inner + 4 [inlined]
+1   Tiny   0x1000082f4 outer + 8
+2   Lib    0x10 first() + 4 (/<compiler-generated>:4) [inlined]
+3   Lib    0x10 second + 8
+
+Binary Images:
+0x100008000 - 0x10000bfff Tiny arm64  <4C4C448955553144A18069A34E2AD5E1> /Tiny
+END
+is join("\n", $twice->{out} =~ /^#\d+ +\S+ in (.*) from/mg),
+    "twice(int) at /src/tiny.cpp:3\ntiny at /src/tiny.cpp:7\nfirst() at /<compiler-generated>:4\nsecond",
+    'functions that the report has inlined are there once' or diag $twice->{out};
 $t->start_symbolicated({ stores => { default => { root => $root } },
     symbolication => { symbolicator => { corrections => ['all'] } } });
 $ctl->is($ctl->run('symbolicate', @socket, "$data/ips/macos.ips"), 0, $named,

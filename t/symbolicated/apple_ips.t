@@ -123,6 +123,17 @@ is_deeply [@$r{qw(timestamp crash_reason crash_details)}],
     [1672628645, 'EXC_BAD_ACCESS', 'KERN_INVALID_ADDRESS at 0x10'],
     'x86_64: head';
 
+# --- frames that the system has symbolicated, with those that are inlined
+
+my $inlined = slurp("$data/x86_64.ips") =~ s/"frames": \[\K/
+    join '', map { qq({"imageOffset":748,"imageIndex":$_,"symbol":"inner","inline":true},)
+        . qq({"imageOffset":748,"imageIndex":$_,"symbol":"outer"},) } 0, 9/er;
+is_deeply places(report($inlined)->{stacktraces}[0]),
+    [['symbolicated', 'twice(int)', 3], ['symbolicated', 'tiny', 7],
+     ['unknown_image', 'inner', undef], ['unknown_image', 'outer', undef],
+     ['symbolicated', 'twice(int)', 3], ['symbolicated', 'tiny', 7]],
+    'inlined frames: once each, and of an image that is not there the report\'s own';
+
 # --- what was thrown, and why the system ended it
 
 sub with { $_[0] =~ s/^\{(?!.*"bug_type")/{$_[1],/mr }

@@ -39,6 +39,7 @@ struct apple_frame {
     struct apple_text symbol; /* the report's own name */
     struct apple_text file;
     uint32_t line; /* 0: unknown */
+    bool is_inlined; /* into the next one, which has the same address */
 };
 
 struct apple_thread {

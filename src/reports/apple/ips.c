@@ -63,13 +63,19 @@ static uint64_t ips_number_at(const struct json *json, uint32_t object,
                : otherwise;
 }
 
-/* A member that is a list or an object, or 0. */
+/* A member of a type, or 0. */
 static uint32_t ips_member(const struct json *json, uint32_t object,
                            const char *name, enum json_type type)
 {
     uint32_t value = json_member(json, object, name);
 
     return value != 0 && json->values[value].type == type ? value : 0;
+}
+
+static bool ips_is_true(const struct json *json, uint32_t object,
+                        const char *name)
+{
+    return ips_member(json, object, name, JSON_TRUE) != 0;
 }
 
 /* The index after the last item of a list; 0: there is no list. */
@@ -193,6 +199,7 @@ static void ips_read_frame(struct ips_reader *ips, uint32_t value)
         .symbol = ips_text_at(json, value, "symbol"),
         .file = ips_text_at(json, value, "sourceFile"),
         .line = line <= UINT32_MAX ? (uint32_t)line : 0,
+        .is_inlined = ips_is_true(json, value, "inline"),
     };
 
     if (index < report->num_images) {
@@ -259,15 +266,13 @@ static void ips_read_thread(struct ips_reader *ips, uint32_t value,
                             size_t index, uint64_t faulting)
 {
     const struct json *json = &ips->json;
-    uint32_t triggered = json_member(json, value, "triggered");
     size_t n = ips->report->num_threads;
     struct apple_thread thread = {
         .id = ips_number_at(json, value, "id", index),
         .name = ips_text_at(json, value, "name"),
         .queue = ips_text_at(json, value, "queue"),
         .has_crashed =
-            index == faulting ||
-            (triggered != 0 && json->values[triggered].type == JSON_TRUE),
+            index == faulting || ips_is_true(json, value, "triggered"),
     };
 
     ips->has_memory =

@@ -134,8 +134,9 @@ static void write_head_of_thread(struct json_writer *w,
     json_put_bool(w, "is_requesting", thread->has_crashed);
 }
 
+/* before: the frame before it, or NULL */
 static void write_frame(struct json_writer *w, const struct apple_frame *frame,
-                        bool has_names)
+                        const struct apple_frame *before, bool has_names)
 {
     json_write_open(w, '{');
     json_put_hex(w, "instruction_addr", frame->address);
@@ -146,6 +147,10 @@ static void write_frame(struct json_writer *w, const struct apple_frame *frame,
         if (frame->line > 0) {
             json_put_number(w, "lineno", frame->line);
         }
+        if (before != NULL && before->is_inlined &&
+            before->address == frame->address) {
+            json_put_bool(w, "inlines_previous", true);
+        }
     }
     json_write_close(w, '}');
 }
@@ -154,6 +159,7 @@ static void write_thread(struct json_writer *w,
                          const struct apple_report *report,
                          const struct apple_thread *thread, bool has_registers)
 {
+    const struct apple_frame *frames = report->frames + thread->first;
     size_t i;
 
     json_write_open(w, '{');
@@ -163,7 +169,8 @@ static void write_thread(struct json_writer *w,
     }
     json_put_open(w, "frames", '[');
     for (i = 0; i < thread->num_frames; i++) {
-        write_frame(w, &report->frames[thread->first + i], report->has_names);
+        write_frame(w, &frames[i], i > 0 ? &frames[i - 1] : NULL,
+                    report->has_names);
     }
     json_write_close(w, ']');
     json_write_close(w, '}');

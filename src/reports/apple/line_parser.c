@@ -440,11 +440,12 @@ bool parse_frame_line(struct apple_text text, bool is_lenient,
         frame->module = (struct apple_text){NULL, 0};
     }
     symbol = between(line.p, line.end);
+    frame->is_inlined = cut_inlined(&symbol);
     if (!cut_line_offset(&symbol)) {
         cut_place(&symbol, frame, &wrong);
         cut_line_offset(&symbol); /* Xcode writes both */
     }
-    if (cut_inlined(&symbol) || cut_line_base(&symbol)) {
+    if (cut_line_base(&symbol)) {
         cut_line_offset(&symbol);
     }
     if (!line_is_number(symbol) && !line_is(symbol, "???") &&

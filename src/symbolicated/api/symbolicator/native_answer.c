@@ -299,9 +299,8 @@ static void write_begin(struct native_answer *answer,
 static void write_end(struct native_answer *answer,
                       const struct native_found *found)
 {
-    uint32_t trust;
+    uint32_t trust = found->members[FRAME_TRUST];
 
-    trust = found->members[FRAME_TRUST];
     if (trust != 0 && !json_is(&answer->request->json, trust, "none")) {
         pass_given(answer, "trust", trust);
     }
@@ -350,9 +349,8 @@ static void write_place(struct native_answer *answer,
 static void native_given(struct native_answer *answer,
                          const struct native_found *found)
 {
-    const uint32_t *m;
+    const uint32_t *m = found->members;
 
-    m = found->members;
     write_begin(answer, found);
     if (found->status == FRAME_SYMBOLICATED) {
         json_put_text(answer->w, "lang",
@@ -528,12 +526,14 @@ static void native_write_frame(struct native_answer *answer,
     }
 }
 
-/* Guesses of a stack scanner that lead nowhere are not answered. */
+/* Guesses of a stack scanner that lead nowhere are not answered, nor functions
+ * that stand with what was inlined into them already. */
 static bool is_dropped(const struct native_found *found)
 {
-    return found->frame->trust == API_TRUST_SCAN &&
-           (found->status == FRAME_MISSING_SYMBOL ||
-            found->status == FRAME_UNKNOWN_IMAGE);
+    return (found->frame->trust == API_TRUST_SCAN &&
+            (found->status == FRAME_MISSING_SYMBOL ||
+             found->status == FRAME_UNKNOWN_IMAGE)) ||
+           (found->frame->inlines_previous && is_resolved(found));
 }
 
 static bool is_start(struct native_answer *answer,

@@ -123,6 +123,8 @@ static const struct schema_member native_frame[FRAME_MEMBERS] = {
     [FRAME_VARS] = {"vars", SCHEMA_MAP, SCHEMA_NULLABLE, NULL},
     [FRAME_TRUST] = {"trust", SCHEMA_ENUMERATION, SCHEMA_OPTIONAL,
                      native_trusts},
+    [FRAME_INLINES_PREVIOUS] = {"inlines_previous", SCHEMA_BOOL,
+                                SCHEMA_NULLABLE, NULL},
 };
 
 enum module_member {
@@ -219,6 +221,9 @@ static bool parse_native_frame(struct symbolicator_request *request,
                       ? CALL_SITE_ADJUST
                       : CALL_SITE_KEEP;
     frame->trust = native_trust_of(json, found[FRAME_TRUST]);
+    frame->inlines_previous =
+        found[FRAME_INLINES_PREVIOUS] != 0 &&
+        json->values[found[FRAME_INLINES_PREVIOUS]].type == JSON_TRUE;
     return true;
 }
 

@@ -37,6 +37,7 @@ enum symbolicator_frame_member {
     FRAME_IN_APP,
     FRAME_VARS,
     FRAME_TRUST,
+    FRAME_INLINES_PREVIOUS, /* is in no answer */
     FRAME_MEMBERS
 };
 
@@ -49,6 +50,8 @@ struct symbolicator_frame {
     uint8_t wish;     /* enum call_site_wish */
     uint8_t trust;    /* enum api_trust */
     bool has_more;    /* members beside the address */
+    bool inlines_previous; /* of a crash report, whose frame before it was
+                            * inlined into this one */
 };
 
 struct symbolicator_stack {
