@@ -249,6 +249,14 @@ is_deeply stacks($found), [[undef, 'Last Exception Backtrace', '0x3'],
     [0, 'main', '0x9']], 'apple-exception: on';
 is $found->{crash_details}, 'abort() called', '... and not in the details';
 like $lost->{crash_details}, qr/Backtrace 1/, '... where it was';
+my $missing = "Exception Codes: 0x0\nTermination Reason: Namespace DYLD, Code 1 Library missing\n"
+    . "Library not loaded: a\nReason: b\n\nModel: x\n";
+is report($missing)->{crash_details}, "Library not loaded: a\nReason: b",
+    'the lines below the reason of the termination';
+is report("$missing\nApplication Specific Information:\nabort() called\n")->{crash_details},
+    'abort() called', '... are not with information';
+is report($missing =~ s/Library not loaded.*\n/Terminating Process: x [1]\n/r)->{crash_details},
+    '0x0', '... and the process that ended it is none of them';
 
 $t->finish;
 done_testing;

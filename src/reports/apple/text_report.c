@@ -20,6 +20,7 @@ enum state {
     STATE_REGISTERS,
     STATE_IMAGES,
     STATE_INFORMATION,
+    STATE_REASONS, /* why the system ended it, if there is no information */
     STATE_LOG
 };
 
@@ -35,6 +36,7 @@ struct text_report_reader {
     struct thread_name *names; /* the newest last */
     size_t num_names;
     size_t names_room;
+    bool has_reasons;  /* information is these */
     const char *error; /* NULL: none */
     char *copy;        /* of a text with blanks beyond ASCII, or NULL */
 };
@@ -102,6 +104,11 @@ static void report_read_header(struct text_report_reader *r,
     value.size = line.size - name.size - 1;
     name = line_trim(name);
     value = line_trim(value);
+    if ((report->corrections & APPLE_EXCEPTION) != 0 &&
+        line_is(name, "Termination Reason")) {
+        r->state = STATE_REASONS;
+        return;
+    }
     for (i = 0; i < APPLE_HEADERS; i++) {
         if (line_is(name, header_names[i])) {
             report->headers[i] = value;
@@ -248,6 +255,18 @@ static void report_read_image(struct text_report_reader *r,
 
 /* lines ------------------------------------------------------------------- */
 
+/* A line below "Termination Reason:". */
+static void report_read_reason(struct text_report_reader *r,
+                               struct apple_text line)
+{
+    if (line.size == 0 || line_starts(line, "Terminating Process:")) {
+        r->state = STATE_HEAD;
+    } else if (r->report->information_size == 0 || r->has_reasons) {
+        r->has_reasons = true;
+        report_need_memory(r, apple_add_information(r->report, line));
+    }
+}
+
 /* Lines that begin a part, in whatever part they occur. */
 static bool report_begin_state(struct text_report_reader *r,
                                struct apple_text line)
@@ -266,6 +285,10 @@ static bool report_begin_state(struct text_report_reader *r,
         r->state = STATE_IMAGES;
     } else if (line_starts(line, "Application Specific Information:")) {
         r->state = STATE_INFORMATION;
+        if (r->has_reasons) {
+            r->report->information_size = 0;
+            r->has_reasons = false;
+        }
     } else if (line_starts(line, "Filtered syslog:")) {
         r->state = STATE_LOG;
     } else if (!line_starts(line, "Thread ")) {
@@ -309,6 +332,9 @@ static void report_read_line(struct text_report_reader *r,
         break;
     case STATE_INFORMATION:
         report_need_memory(r, apple_add_information(r->report, line));
+        break;
+    case STATE_REASONS:
+        report_read_reason(r, line);
         break;
     case STATE_LOG:
         break;
