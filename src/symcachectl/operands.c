@@ -145,11 +145,13 @@ static char *name_of_path(char *path)
 }
 
 /* Splits the path of a request, as the access log has it: that of a SymCache
- * (".../NAME/GUID/AGE"), or of an original (".../NAME/ID/NAME", or
- * ".../buildid/HEX/debuginfo"), of which *kind is set.  Returns the number of
- * operands that it is, or 0. */
-static int split_request(char *path, char *operands[3], const char **kind)
+ * (".../vVERSION/NAME/GUID/AGE"), or of an original (".../NAME/ID/NAME", or
+ * ".../buildid/HEX/debuginfo"), of which version or kind is set.  Returns the
+ * number of operands that it is, or 0. */
+static int split_request(char *path, char *operands[3],
+                         struct identity *identity)
 {
+    const char **kind = &identity->kind;
     symcache_key_t key;
     uint8_t guid[16];
     char *slash;
@@ -181,10 +183,19 @@ static int split_request(char *path, char *operands[3], const char **kind)
         }
         return 2;
     }
-    return symcache_guid_parse(operands[1], strlen(operands[1]), guid) ==
-                   SYMCACHE_OK
-               ? 3
-               : 0;
+    if (symcache_guid_parse(operands[1], strlen(operands[1]), guid) !=
+        SYMCACHE_OK) {
+        return 0;
+    }
+    if (operands[0] > path) {
+        operands[0][-1] = '\0';
+        slash = name_of_path(path);
+        if (*slash == 'v' || *slash == 'V') {
+            (void)symcache_version_parse(slash + 1, strlen(slash + 1),
+                                         &identity->version);
+        }
+    }
+    return 3;
 }
 
 int operands_original(const char *command, int count, char **operands,
@@ -199,9 +210,10 @@ int operands_original(const char *command, int count, char **operands,
     int rc;
 
     identity->kind = NULL;
+    memset(&identity->version, 0, sizeof(identity->version));
     if (count == 1 && access(operands[0], F_OK) != 0) {
         snprintf(path, sizeof(path), "%s", operands[0]);
-        rc = split_request(path, own, &identity->kind);
+        rc = split_request(path, own, identity);
         if (rc != 0) {
             count = rc;
             operands = own;

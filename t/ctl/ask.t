@@ -181,6 +181,15 @@ for (["/symcache/v9.0.0/crash.pdb/$guid/1"], ["crash.pdb/$guid/1"], ['C:\\build\
      ['C:\\build\\crash.pdb', $guid, 1], ['/build/crash.pdb', $id]) {
     $ctl->is($ctl->run('why', @socket, @$_), 0, qr/^crash\.pdb $id, /i, undef, "why: @$_");
 }
+for (["/symcache/v3.1.0/crash.pdb/$guid/1", 'cached: '],
+     ["http://server/symcache/V3.1.0/other.pdb/$guid/1", 'not cached']) {
+    $ctl->is($ctl->run('why', @socket, $_->[0]), 1,
+        qr/^  $_->[1].*^  next: 404 for this client, which reads versions up to 3: /ms,
+        undef, "why: $_->[0], of a client that reads other versions");
+}
+$ctl->is($ctl->run('why', @socket, "/symcache/v9.1.0/other.pdb/$guid/1"), 1,
+    qr/^  next: the next request starts a job$/m, undef,
+    'why: the path of a client that reads what is made');
 $ctl->is($ctl->run('why', @socket, "/symbols/app.exe/5DDC1E9A6c000/app.exe"), 1,
     qr/^app\.exe 5DDC1E9A6c000, /, undef, 'why: the path of an image');
 $ctl->is($ctl->run('why', @socket, "/symbols/buildid/$build/debuginfo"), 1,

@@ -102,6 +102,11 @@ is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 2 left out\n",
     'a file that is cut is left out';
 like $r->{err}, qr{/cut/crash\.pdb: left out: is truncated: }, 'and named';
 unlike $r->{err}, qr/no symbols/, 'what is none is not';
+make_path("$dir/cut/text");
+$t->write_file('cut/text/app.sym', "MODULE Linux x86_64 0123456789ABCDEF0123456789ABCDEF0 app\nFUNC 1000 10 0 ma");
+$r = $ctl->run(@upload, "$dir/cut/text");
+is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 1 left out\n", 'nor is a text that is cut sent';
+like $r->{err}, qr{/app\.sym: left out: is cut off in its last line$}, 'and it is named';
 
 make_path("$dir/empty");
 $t->write_file("empty/$_", '') for 'App.PDB', '__init__.py', 'pdb';

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "proto/key.h"
+#include "proto/version.h"
 
 struct identity {
     symcache_key_t key;
@@ -15,6 +16,7 @@ struct identity {
     char code_id[SYMCACHE_ID_TEXT_MAX + 1]; /* of a module that is no PDB; or
                                                "" */
     const char *kind; /* that the path of a request asks for; or NULL */
+    symcache_version_t version; /* that it asks for; or 0.0.0 */
 };
 
 /* Sets a name of size bytes, and leaves GUID and age.  Returns NULL, or

@@ -26,9 +26,9 @@ static bool upload_is_named(struct upload_report *report,
 {
     static const char *const forms[] = {"is packed", "is a mapping",
                                         "has a name", "is truncated",
-                                        "is damaged", "has an id of zeros",
-                                        "is in UTF-16", "is a WebAssembly",
-                                        IDLESS};
+                                        "is cut off", "is damaged",
+                                        "has an id of zeros", "is in UTF-16",
+                                        "is a WebAssembly", IDLESS};
     size_t i = 0;
 
     if (outcome != UPLOAD_NO_PLACE) {

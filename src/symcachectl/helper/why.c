@@ -14,6 +14,38 @@
 #include "symcachectl/terminal/printable.h"
 #include "symcachectl/terminal/text_table.h"
 
+/* What a client reads whose request is asked about; or 0.0.0. */
+static symcache_version_t why_version;
+
+/* Can one of these, files or transcoders, answer that client? */
+static bool why_has_version(const cJSON *items)
+{
+    static const symcache_version_t min;
+    symcache_version_t version;
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, items)
+    {
+        const char *text = printable_field(item, "version");
+
+        if (symcache_version_parse(text, strlen(text), &version) &&
+            symcache_version_serves(&version, &why_version, &min)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool why_is_too_new(const cJSON *answer)
+{
+    const cJSON *files = cjson_get(answer, "files");
+    const cJSON *transcoders = cjson_get(answer, "transcoders");
+
+    return why_version.major != 0 &&
+           cJSON_GetArraySize(files) + cJSON_GetArraySize(transcoders) > 0 &&
+           !why_has_version(files) && !why_has_version(transcoders);
+}
+
 static void why_put_time(double seconds)
 {
     char text[PRINTABLE_TIME_MAX];
@@ -175,14 +207,21 @@ static void print_why(const cJSON *answer)
         why_print_transcoder(item, cjson_get(answer, "attempts"), is_original);
     }
     fputs("  next: ", stdout);
-    printable_put_field(stdout, answer, "next");
-    putchar('\n');
+    if (why_is_too_new(answer)) {
+        printf("404 for this client, which reads versions up to %u: this "
+               "store has and makes newer ones only\n",
+               why_version.major);
+    } else {
+        printable_put_field(stdout, answer, "next");
+        putchar('\n');
+    }
     print_attempts(cjson_get(answer, "attempts"));
 }
 
 static int judge_why(const cJSON *answer)
 {
-    return cJSON_GetArraySize(cjson_get(answer, "files")) > 0
+    return cJSON_GetArraySize(cjson_get(answer, "files")) > 0 &&
+                   !why_is_too_new(answer)
                ? COMMAND_OK
                : COMMAND_NOT_FOUND;
 }
@@ -238,6 +277,8 @@ int why_command(int argc, char **argv)
     }
     if (kind != NULL) {
         client_query(path, "kind", kind);
+    } else {
+        why_version = identity.version;
     }
     return json_request_show(&settings, "GET", path, CLIENT_SECONDS, print_why,
                              judge_why);
