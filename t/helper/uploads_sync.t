@@ -20,11 +20,13 @@ my $dir = $t->dir;
 
 # syncfs() fails when the path in $SHIM is there, fsync() of a list of a build that
 # is written anew where $SHIM.fsync is, and access() of bundles where $SHIM.access is.
+# The loop has no descriptors for the index where $SHIM.opendir is.
 # The note that an upload is complete waits as long as $SHIM.setxattr is there, but
 # not for ever: then it removes that.
 my $shim = $t->path('shim.so');
 $t->write_file('shim.c', <<'C');
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -84,6 +86,22 @@ int access(const char *path, int mode)
         return -1;
     }
     return real(path, mode);
+}
+
+DIR *opendir(const char *path)
+{
+    DIR *(*real)(const char *) = (DIR *(*)(const char *))dlsym(RTLD_NEXT, "opendir");
+
+    char file[4096];
+
+    if (gettid() == getpid() && strstr(path, "/.index/") != NULL &&
+        is_there(".opendir")) {
+        snprintf(file, sizeof(file), "%s.waits", getenv("SHIM"));
+        fclose(fopen(file, "we"));
+        errno = EMFILE;
+        return NULL;
+    }
+    return real(path);
 }
 
 int setxattr(const char *path, const char *name, const void *value, size_t size, int flags)
@@ -153,6 +171,27 @@ is $t->stop_symcached, 0, '... and symcached ends';
 ok -f "$dir/uploads/stop.pdb/$id/stop.pdb", '... with the file';
 $t->start_symcached($u->config, env => { LD_PRELOAD => $shim, SHIM => $t->path('shim') });
 ok $t->wait_until('the next process', sub { !glob "$dir/uploads/.changing/*" }), '... of which the next one leaves nothing to be done';
+
+# --- what clients do not see yet is not confirmed
+
+$path = "crash.pdb/$id/crash.pdb";
+ask();
+my ($made) = glob $t->path("store/crash.pdb/$id/*");
+ok $made, 'a SymCache is there';
+$t->write_file('shim.opendir', '');
+unlink $t->path('shim.waits');
+$c = $u->begin('PUT', "/symbols/$path?force=1", $pdb, @Test::Uploads::token);
+$t->wait_until('the index is looked at', sub { -e $t->path('shim.waits') });
+is $t->read_file("uploads/$path"), $pdb, 'the file is replaced';
+kill 'TERM', $t->{helper};
+is $u->read($c)->{status}, 503, 'a stop before the SymCache of the former file is removed: to be sent again';
+is $t->stop_symcached, 0, '... and symcached ends';
+unlink $t->path('shim.opendir') or die $!;
+$t->start_symcached($u->config, env => { LD_PRELOAD => $shim, SHIM => $t->path('shim') });
+ok $t->wait_until('the next process', sub { !glob "$dir/uploads/.changing/*" }), '... and the next one removes it';
+is $u->put("$path?force=1", $pdb, @Test::Uploads::token)->{status}, 200, 'which has the file';
+is ask(), 200, 'and makes another one of it';
+is made(), 1, '... once';
 
 # --- the list of a build is written anew as a file that is sent again is on it
 

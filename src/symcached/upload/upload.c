@@ -729,14 +729,11 @@ struct removals *uploads_removals(const struct uploads *uploads)
     return uploads->removals;
 }
 
-/* Are its files stored, and have other machines been told?  If need be, the
- * next process drops what this one knows of them. */
+/* Are its files stored, do clients see them, and have other machines been
+ * told? */
 static bool upload_is_known(const struct upload *upload)
 {
-    return upload->part[0] == '\0' &&
-           (upload->completion != NULL ||
-            (upload->config->uploads.npeers == 0 &&
-             (upload->invalidation != NULL || upload->notification != NULL)));
+    return upload->part[0] == '\0' && upload->completion != NULL;
 }
 
 void uploads_stop(struct uploads *uploads)
