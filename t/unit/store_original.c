@@ -271,11 +271,45 @@ static void looks_fail(void **state)
     close(fd);
 }
 
+/* A tier that is full when files are written, and then does not answer, has
+ * taken none when it does. */
+static void is_full(void **state)
+{
+    struct fleet *fleet = *state;
+    struct tier_way *way = &fleet->tier->put;
+    struct tier_call call = {.refusal = 507};
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        call.looks = false;
+        way->running = 3;
+        tier_way_ends(fleet->tier, way, &call, TIER_REPLY_FAULT, false, "full");
+        call.looks = true;
+        tier_way_ends(fleet->tier, way, &call, TIER_REPLY_DONE, false, "");
+        assert_true(way->writes_fail);
+        call.refusal = 0;
+        tier_way_ends(fleet->tier, way, &call, TIER_REPLY_FAULT, false, "mute");
+        assert_true(way->writes_fail);
+        way->is_unproved = true;
+        if (i == 0) { /* until one is written */
+            call.looks = false;
+            way->running = 1;
+            tier_way_ends(fleet->tier, way, &call, TIER_REPLY_DONE, false, "");
+        } else { /* or its configuration is another one */
+            tiers_configure(fleet->tiers, fleet->config);
+        }
+        assert_false(way->writes_fail);
+        assert_false(
+            tiers_refuse_files(fleet->tiers, fleet->config->uploads.tier));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(writes_fail, open_fleet, close_fleet),
         cmocka_unit_test_setup_teardown(looks_fail, open_fleet, close_fleet),
+        cmocka_unit_test_setup_teardown(is_full, open_fleet, close_fleet),
         cmocka_unit_test_setup_teardown(a_probe_ends, open_fleet, close_fleet),
         cmocka_unit_test_setup_teardown(a_probe_is_cancelled, open_fleet,
                                         close_fleet),

@@ -181,7 +181,8 @@ void tier_way_ends(const struct tier *tier, struct tier_way *way,
                              end, probe, clock_ms());
     if (end == BREAKER_GOOD) {
         is_changed = is_changed || way->is_unproved;
-        way->is_unproved = way->writes_fail = false;
+        way->is_unproved = false;
+        way->writes_fail &= call->looks;
     }
     if (!is_changed) {
         /* the first in a row tells of the others until the breaker opens */
@@ -329,6 +330,7 @@ void tiers_configure(struct tiers *tiers, struct config *config)
     {
         tier->get.breaker = tier->put.breaker = closed;
         tier->put.refusal = 0;
+        tier->put.is_unproved = tier->put.writes_fail = false;
         if (config_tier(config, tier->name) == NULL) {
             tier_puts_stop(tiers, tier);
         }
