@@ -178,6 +178,9 @@ static void run_cleaner(void *arg)
                                     .begun = pass->begun};
     char path[1100];
 
+    if (root_mark_check(pass->config) != 0) {
+        return; /* an empty mount point */
+    }
     pass->is_doubted = cleaner_is_doubted(pass);
     rules.now = pass->is_doubted ? 0 : pass->begun;
     if (!upload_index_is_whole(uploads->root)) {
