@@ -106,6 +106,27 @@ like ask('other.pdb', ('1' x 33)), qr/^404$/, 'and what was never there is absen
 system 'rm', '-rf', $t->path('uploads');
 move('away', 'uploads');
 
+# what an earlier process has left there is seen when the disk is back
+
+$t->stop_symcached;
+my $peer = '127.0.0.1:' . Test::Symcache::free_port();
+$t->write_file('uploads/.untold', "$peer /v1/changed/a.pdb/$id/a.pdb?id=$id\n");
+$t->write_file('uploads/.changing/XXXXXX', "out.pdb\t$id\tout.pdb\t$id\n");
+move('uploads', 'away');
+mkdir $t->path('uploads') or die $!;
+$u->{uploads}{peers} = [$peer];
+$u->{cache}{clean_every} = '1s';
+$t->start_symcached($u->config);
+ok $t->wait_until('a pass', sub { defined $t->metric('symcached_uploads_builds{rule="no"}') }), 'the mount point is cleaned';
+is_deeply [glob $t->path('uploads/{.*,*}')], [map { $t->path("uploads/$_") } '.', '..'], '... where nothing is made';
+ok $t->wait_until('readiness', sub { refused() eq 'no-disk' }), 'uploads are refused';
+rmdir $t->path('uploads') or die $!;
+move('away', 'uploads');
+ok $t->wait_until('the disk', sub { refused() eq '' }), '... until the disk is back';
+ok $t->wait_until('the change', sub { !glob $t->path('uploads/.changing/*') }), 'a change that was broken off is ended';
+is $u->put("told.pdb/$id/told.pdb", $pdb)->{json}{untold}, $peer, 'a file that another machine is not told of';
+like $t->read_file('uploads/.untold'), qr{/a\.pdb\?.*/told\.pdb\?}s, '... which is kept with the former ones';
+
 # what a stop could not reach on the lost disk is removed by the next start
 $t->stop_symcached;
 $t->start_symcached($u->config);

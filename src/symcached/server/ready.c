@@ -47,6 +47,8 @@ struct ready {
     struct scheduler *scheduler;
     struct event *timer;
     struct ready_group lookups, uploads;
+    void (*uploads_back)(void *arg);
+    void *arg;
 };
 
 /* One look at the disks, with a configuration that lasts as long.  Its thread
@@ -190,6 +192,8 @@ static void disk_look_done(void *arg, bool late)
 {
     struct ready_look *look = arg;
     struct ready_group *group = look->group;
+    const struct ready *ready = group->ready;
+    bool is_back = group->why != NULL && look->why == NULL;
 
     group->task = NULL;
     ready_log_change(group, look);
@@ -200,6 +204,9 @@ static void disk_look_done(void *arg, bool late)
     look->disks = NULL;
     if (look->path != NULL && disk_is_full(look->errnum)) {
         disk_space_want_in(look->path, 0);
+    }
+    if (is_back && group->is_of_uploads) {
+        ready->uploads_back(ready->arg);
     }
 }
 
@@ -251,7 +258,8 @@ static void ready_on_timer(evutil_socket_t fd, short events, void *arg)
     }
 }
 
-struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)
+struct ready *ready_new(struct event_base *base, struct scheduler *scheduler,
+                        void (*uploads_back)(void *arg), void *arg)
 {
     static const struct timeval every = {.tv_sec = READY_SECONDS};
     struct ready *ready = calloc(1, sizeof(*ready));
@@ -261,6 +269,8 @@ struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)
     }
     ready->base = base;
     ready->scheduler = scheduler;
+    ready->uploads_back = uploads_back;
+    ready->arg = arg;
     ready->lookups.ready = ready;
     ready->lookups.why = starting;
     ready->uploads.ready = ready;

@@ -15,10 +15,12 @@ struct scheduler;
 
 /*
  * Looks at the disks of stores, downloads and uploads now and every few
- * seconds, in threads, since one that hangs would block the loop.  Returns NULL
- * when out of memory.
+ * seconds, in threads, since one that hangs would block the loop.  Calls
+ * uploads_back() when that of uploads takes files again.  Returns NULL when out
+ * of memory.
  */
-struct ready *ready_new(struct event_base *base, struct scheduler *scheduler);
+struct ready *ready_new(struct event_base *base, struct scheduler *scheduler,
+                        void (*uploads_back)(void *arg), void *arg);
 
 /* ready may be NULL. */
 void ready_free(struct ready *ready);

@@ -140,6 +140,14 @@ static int listen_on(struct server *server, const struct config *config,
     return server->lookups != NULL ? 0 : -1;
 }
 
+/* What an earlier process left on that disk may not have been seen yet. */
+static void server_on_uploads_back(void *arg)
+{
+    const struct server *server = arg;
+
+    uploads_configure(server->uploads);
+}
+
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
                           struct guests *guests,
                           struct guest_process *guest_process,
@@ -160,7 +168,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     server->started = time(NULL);
     server->config_stale = "";
     server->reports = daemon_reports_new();
-    server->ready = ready_new(base, scheduler);
+    server->ready = ready_new(base, scheduler, server_on_uploads_back, server);
     server->uploads = uploads_new(base, scheduler);
     server->symuploads = symuploads_new(server->uploads);
     server->tecken = tecken_new(base, server->uploads);

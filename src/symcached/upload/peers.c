@@ -19,6 +19,7 @@
 #include "symcached/fetch/fetch.h"
 #include "symcached/job/job.h"
 #include "symcached/intake/upload_report.h"
+#include "symcached/upload_index/upload_index.h"
 #include "peer.h"
 #include "peer_notification.h"
 
@@ -225,10 +226,12 @@ static void peers_load(struct peers *peers)
 
 void peers_look(struct peers *peers)
 {
-    const char *root = scheduler_config(peers->scheduler)->uploads.root;
+    const struct config *config = scheduler_config(peers->scheduler);
+    const char *root = config->uploads.root;
     char *former = peers->root, path[PATH_MAX];
 
-    if (root == NULL || (former != NULL && strcmp(root, former) == 0)) {
+    if (root == NULL || (former != NULL && strcmp(root, former) == 0) ||
+        root_mark_check(config) != 0) {
         return;
     }
     peers->root = strdup(root);
@@ -337,6 +340,7 @@ struct peer_notification *peers_tell(struct peers *peers,
     if (notification == NULL) {
         return NULL;
     }
+    peers_look(peers); /* or what is kept there would be replaced */
     *notification =
         (struct peer_notification){.peers = peers, .done = done, .arg = arg};
     notification->left = 1; /* until all have been added */

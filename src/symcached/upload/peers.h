@@ -25,7 +25,7 @@ typedef void (*peers_done_fn)(void *arg, const char *untold);
 struct peers *peers_new(struct event_base *base, struct scheduler *scheduler);
 
 /* The configuration may have another root: undelivered messages move there,
- * and messages found there are also sent. */
+ * and messages found there are also sent.  So is one whose disk was lost. */
 void peers_look(struct peers *peers);
 
 /* NULL is allowed. */
