@@ -41,7 +41,7 @@ sub ask {
 sub has_no_room {
     my ($reason, $what) = @_;
     is ask(), 503, $what;
-    like $t->helper_log, qr{/tier/uploads/\S+ failed \(tier fleet: no room: $reason},
+    like $t->helper_log, qr{/tier/uploads/\S+ failed \(no room: $reason},
         "$what: the reason";
 }
 

@@ -96,7 +96,7 @@ static void on_names(void *arg, const struct tier_result *result)
 
     uploads_take_answer(lookup, result);
     if (result->outcome != TIER_HIT && result->outcome != TIER_ABSENT) {
-        uploads_tier_failed(lookup, result->detail);
+        uploads_tier_failed(lookup, result);
         lookup_end(lookup);
         return;
     }

@@ -251,13 +251,15 @@ void uploads_take_answer(struct lookup *lookup,
     lookup->received.status = result->status;
 }
 
-void uploads_tier_failed(struct lookup *lookup, const char *detail)
+void uploads_tier_failed(struct lookup *lookup,
+                         const struct tier_result *result)
 {
     char text[512];
 
     snprintf(text, sizeof(text), "tier %s: %s", lookup->source->tier->name,
-             detail);
-    lookup_attempt_here(lookup, SOURCE_FAILED, text);
+             result->detail);
+    lookup_attempt_here(lookup, SOURCE_FAILED,
+                        result->is_tiers ? text : result->detail);
 }
 
 /* The index only gives hints: a missing object is not an error. */
@@ -274,7 +276,7 @@ static void uploads_on_names(void *arg, const struct tier_result *result)
         return;
     }
     if (result->outcome != TIER_HIT) {
-        uploads_tier_failed(lookup, result->detail);
+        uploads_tier_failed(lookup, result);
         uploads_go_on(lookup);
         return;
     }
@@ -299,7 +301,7 @@ static void uploads_on_answer(void *arg, const struct tier_result *result)
         return;
     }
     if (result->outcome == TIER_FAILED) {
-        uploads_tier_failed(lookup, result->detail);
+        uploads_tier_failed(lookup, result);
     } else {
         lookup_attempt_here(lookup,
                             result->outcome == TIER_ABSENT ? SOURCE_NOT_FOUND

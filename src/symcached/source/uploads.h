@@ -30,7 +30,8 @@ void uploads_take_answer(struct lookup *lookup,
                          const struct tier_result *result);
 
 /* Notes that it failed.  The source of all uploads does not say which tier. */
-void uploads_tier_failed(struct lookup *lookup, const char *detail);
+void uploads_tier_failed(struct lookup *lookup,
+                         const struct tier_result *result);
 
 /* Steps of a lookup in the folder of uploads after the first one, see
  * lookup_steps.h. */

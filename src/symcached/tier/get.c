@@ -50,6 +50,7 @@ struct tier_get {
     bool fresh; /* all is there, and the object is made young */
     bool only_looks; /* what is there is not received */
     bool lists; /* a folder */
+    bool is_tiers; /* a failure, see tier.h */
     struct tier *tier;
     struct tier_call call;
     symcache_key_t key;
@@ -85,6 +86,7 @@ end(struct tier_get *get, enum tier_outcome outcome, const char *format, ...)
     struct tiers *tiers = get->call.tiers;
     struct tier_result result = {.outcome = outcome,
                                  .place = get->call.place,
+                                 .is_tiers = get->is_tiers,
                                  .url = get->url,
                                  .names = &get->names,
                                  .bytes = get->call.bytes,
@@ -321,6 +323,8 @@ static void get_on_reply(struct tier_call *call, enum tier_reply reply,
         (struct tier_get *)((char *)call - offsetof(struct tier_get, call));
 
     get->called = false;
+    get->is_tiers = get->lists || reply == TIER_REPLY_FAULT ||
+                    reply == TIER_REPLY_DENIED;
     if (get->lists && reply == TIER_REPLY_DENIED) {
         reply = TIER_REPLY_FAILED; /* it may be read all the same */
     }
@@ -416,6 +420,7 @@ unsigned tier_gets_pump(struct tier *tier)
             get->waits = false;
             begin_get(get);
         } else {
+            get->is_tiers = true;
             end(get, TIER_FAILED, "not asked: %s", tier->get.why);
         }
     }

@@ -59,6 +59,7 @@ struct tier_result {
     enum tier_outcome outcome;
     const char *place;  /* URL or path, without secrets */
     const char *detail; /* one line */
+    bool is_tiers;      /* the failure: it is not this machine's */
     const char *url;    /* where a client gets it, if that was asked for */
     const struct tier_names *names; /* in a folder, if these were */
     uint64_t bytes;     /* received */
