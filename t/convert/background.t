@@ -12,6 +12,7 @@ use warnings;
 
 use FindBin qw($Bin);
 use lib "$Bin/lib", "$Bin/../lib";
+use Compress::Raw::Zlib;
 use Test::File;
 use Test::More;
 
@@ -79,6 +80,29 @@ my $program = $corpus->build . '/pdb2symcache';
 run("'$program' --no-sandbox packed -o '$alone'");
 is(slurp($alone), $whole, '... also without a sandbox');
 
+# Where 64 bytes of damage are an error to zlib. Others become other data, and if
+# that is more than is stated, it is cut there and read, as by the reference.
+
+sub harmful {
+    my ($bytes, $at, $size) = @_;
+    for (my $offset = $size >> 1; $offset + 100 < $size; $offset += 64) {
+        my $section = substr $bytes, $at, $size;
+        substr($section, $offset, 64) = "\xff" x 64;
+        my $data = substr $section, 24;
+        my $inflate = Compress::Raw::Zlib::Inflate->new(-LimitOutput => 1);
+        my ($status, $done, $out) = (Z_OK, 0);
+        while (($status == Z_OK || $status == Z_BUF_ERROR)
+            && $done < unpack 'x8 Q<', $section) {
+            $status = $inflate->inflate($data, $out);
+            $done += length $out;
+            $out = '';
+        }
+        return $offset if $status == Z_DATA_ERROR;
+    }
+    die 'no damage is an error';
+}
+
+
 sub changed {
     my ($offset, $bytes) = @_;
     my $file = $packed;
@@ -91,7 +115,7 @@ my $stated = unpack 'Q<', substr $packed, $at + 8, 8;
 my $sum = substr $packed, $at + $size - 4, 4;
 is(changed($at + $size - 4, $sum ^ "\1\0\0\0"), $none,
    'a wrong checksum at the end: no entries');
-is(changed($at + $size / 2, "\xff" x 64), $none,
+is(changed($at + harmful($packed, $at, $size), "\xff" x 64), $none,
    'damage in the middle: no entries');
 is(changed($at + 8, pack 'Q<', $stated + 100), $whole,
    'they end before their stated size: that counts');
