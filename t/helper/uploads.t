@@ -479,6 +479,7 @@ for (['/v1/uploads', 'POST, PUT'], ["/v1/uploads/$path", 'HEAD, PUT']) {
         $r = $u->admin($method, $page, @token);
         is $r->{status}, 405, "$page: no $method";
         is header($r, 'Allow'), $methods, '... and what it takes instead';
+        like $r->{body}, qr/this address takes $methods; files are fetched in a location of symcache_symbols/, '... in words';
     }
 }
 

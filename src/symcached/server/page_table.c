@@ -562,6 +562,7 @@ static void page_run(struct server *server, const struct page *page,
                      const char *query, struct evhttp_request *req)
 {
     enum evhttp_cmd_type method = evhttp_request_get_command(req);
+    char text[128];
 
     if (!rights_check(scheduler_config(server->scheduler), socket, page->right,
                       req)) {
@@ -569,8 +570,12 @@ static void page_run(struct server *server, const struct page *page,
     }
     if ((page->methods & method) == 0) {
         reply_header(req, "Allow", page_methods(page, path));
-        url_path_refuse(req, 405, "method-not-allowed",
-                        path->segments[page->prefix - 1]);
+        snprintf(text, sizeof(text), "this address takes %s%s",
+                 page_methods(page, path),
+                 page->fn == page_uploads
+                     ? "; files are fetched in a location of symcache_symbols"
+                     : "");
+        url_path_refuse(req, 405, "method-not-allowed", text);
         return;
     }
     if (!page->has_query && query != NULL && query[0] != '\0') {
