@@ -289,6 +289,18 @@ static void warn_of_listen(struct warnings_teller *warnings,
     }
 }
 
+/* Cleaning goes by max_size, and total_size only refuses. */
+static void warn_of_total_size(struct warnings_teller *warnings,
+                               const struct cache_config *cache)
+{
+    if (cache->total_size > 0 &&
+        (cache->max_size == 0 || cache->max_size >= cache->total_size)) {
+        warn_of(warnings,
+                "cache.max_size is not below cache.total_size: cleaning "
+                "removes too little, and new files are refused");
+    }
+}
+
 /* Files that nobody can send, or that no store has. */
 static void warn_of_uploads(struct warnings_teller *warnings,
                             const struct config *config)
@@ -379,6 +391,7 @@ unsigned warnings_tell(const struct config *config, bool thorough,
     }
     warn_of_listen(&warnings, config);
     warn_of_uploads(&warnings, config);
+    warn_of_total_size(&warnings, &config->cache);
     for (i = 0; i < config->nstores; i++) {
         warn_of_store(&warnings, &config->stores[i]);
     }

@@ -435,6 +435,17 @@ is $out, "symcached: warning: uploads: without \"listen\" nginx has no socket to
     . "\nsymcached: configuration FILE has no error, and 2 warnings\n",
     'warnings of uploads that do not come and are of no use';
 
+for (['"1g"', 1], ['"1g", "max_size": "1g"', 1], ['"1g", "max_size": "0"', 1], ['"1g", "max_size": "900m"', 0], ['"0"', 0]) {
+    my ($size, $is_warned) = @$_;
+    ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", '
+        . "\"cache\": {\"total_size\": $size}, \"stores\": {\"s\": {\"root\": \"/s\", "
+        . "\"sources\": [\"a\"], \"transcoders\": $transcoder}}, $source}");
+    is $out, $is_warned
+        ? 'symcached: warning: cache.max_size is not below cache.total_size: cleaning removes too little, '
+        . "and new files are refused\nsymcached: configuration FILE has no error, and 1 warning\n"
+        : "symcached: configuration FILE is good\n", "total_size of $size";
+}
+
 my $tokens = $t->write_file('tokens', "# none yet\n");
 ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "uploads": '
     . "{\"root\": \"/nowhere\", \"listen\": \"unix:/tmp/u\", \"tokens\": \"\@$tokens\"}, "
