@@ -15,6 +15,7 @@ use Test::Ctl;
 use Test::More;
 use Test::Symcache;
 use Test::Uploads;
+use Test::Zip;
 
 my $u = Test::Uploads->new;
 my $t = $u->t;
@@ -114,6 +115,10 @@ $r = $ctl->run(@upload, "$dir/empty");
 is $r->{out}, "0 stored, 0 skipped, 0 refused, 0 failed, 3 left out\n", 'files without bytes';
 is $r->{err}, "symcachectl upload: $dir/empty/App.PDB: left out: is damaged: it is empty\n",
     '... are named if their name is that of a debug file';
+$t->write_file('empties.zip', Test::Zip::zip(map { [$_, ''] } 'bin/', 'bin/a.so', 'bin/a.txt'));
+$r = $ctl->run(@upload, $t->path('empties.zip'));
+like $r->{err}, qr{\A[^\n]*/empties\.zip \(bin/a\.so\): left out: is damaged: it is empty\n},
+    '... in an archive, too';
 
 make_path("$dir/cut2");
 $t->write_file('cut2/basic32.dll', substr $t->read_file($t->data('pdb/basic32.dll')), 0, -600);

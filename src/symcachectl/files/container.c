@@ -85,13 +85,14 @@ struct container_member {
     bool is_begun;
 };
 
-/* The first piece tells whether a member is wanted. */
+/* The first piece tells whether a member is wanted; of an empty one, which may
+ * be damaged, its name does. */
 static int container_on_piece(void *arg, const uint8_t *data, size_t size)
 {
     struct container_member *member = arg;
 
     if (!member->is_begun) {
-        if (identity_format(data, size) < 0) {
+        if (size > 0 && identity_format(data, size) < 0) {
             return 1;
         }
         member->is_begun = member->head.has_content = true;
