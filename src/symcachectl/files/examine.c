@@ -302,14 +302,15 @@ static bool examine_is_emptied(const struct stat *st, const char *name)
     static const char *const ends[] = {".pdb", ".dll",   ".exe", ".sys",
                                        ".so",  ".dylib", ".dwp", ".debug",
                                        ".wasm"};
-    const char *end = strrchr(name, '.');
-    size_t i = 0;
+    const char *end = strrchr(name, '.'), *so = strstr(name, ".so.");
+    bool is_named =
+        so != NULL && strspn(so + 4, "0123456789.") == strlen(so + 4);
+    size_t i;
 
-    while (end != NULL && i < COUNT(ends) && strcasecmp(end, ends[i]) != 0) {
-        i++;
+    for (i = 0; end != NULL && i < COUNT(ends); i++) {
+        is_named |= strcasecmp(end, ends[i]) == 0;
     }
-    return S_ISREG(st->st_mode) && st->st_size == 0 && end != NULL &&
-           i < COUNT(ends);
+    return S_ISREG(st->st_mode) && st->st_size == 0 && is_named;
 }
 
 int examine_unified(int fd, const char *name, struct unified_path *path,
