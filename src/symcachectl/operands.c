@@ -198,6 +198,29 @@ static int split_request(char *path, char *operands[3],
     return 3;
 }
 
+/* Returns NAME/ID of the path of a folder in a symbol store, or NULL. */
+static char *name_of_folder(char *path)
+{
+    symcache_key_t key;
+    char *slash, *name;
+    size_t n = strlen(path);
+
+    while (n > 0 && path[n - 1] == '/') {
+        path[--n] = '\0';
+    }
+    slash = strrchr(path, '/');
+    if (slash == NULL ||
+        (!operand_is_id(slash + 1, &key) &&
+         symcache_id_parse(slash + 1, strlen(slash + 1), &key) !=
+             SYMCACHE_OK)) {
+        return NULL;
+    }
+    *slash = '\0';
+    name = name_of_path(path);
+    *slash = '/';
+    return name;
+}
+
 int operands_original(const char *command, int count, char **operands,
                       struct identity *identity)
 {
@@ -211,8 +234,11 @@ int operands_original(const char *command, int count, char **operands,
 
     identity->kind = NULL;
     memset(&identity->version, 0, sizeof(identity->version));
-    if (count == 1 && access(operands[0], F_OK) != 0) {
-        snprintf(path, sizeof(path), "%s", operands[0]);
+    snprintf(path, sizeof(path), "%s", count > 0 ? operands[0] : "");
+    if (count == 1 && access(operands[0], F_OK) == 0) {
+        own[0] = name_of_folder(path);
+        operands = own[0] != NULL ? own : operands;
+    } else if (count == 1) {
         rc = split_request(path, own, identity);
         if (rc != 0) {
             count = rc;

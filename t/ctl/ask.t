@@ -177,6 +177,11 @@ $ctl->is($ctl->run('why', @socket, $t->path('none/app.exe')), 2, undef,
 $ctl->is($ctl->run($_, $t->path('.')), 2, undef,
     qr{^symcachectl $_: is a folder, and not PDB/GUIDAGE: \Q${\$t->path(q(.))}\E$}m, "$_: a folder")
     for 'why', 'forget';
+mkdir $t->path("symbols$_") for '', '/crash.pdb', "/crash.pdb/$id", '/app.exe', '/app.exe/5DDC1E9A6c000';
+$ctl->is($ctl->run('why', @socket, $t->path("symbols/crash.pdb/$id$_")), 0, qr/^crash\.pdb $id, /i,
+    undef, "why: a folder of a symbol store$_") for '', '/';
+$ctl->is($ctl->run('why', @socket, $t->path('symbols/app.exe/5DDC1E9A6c000')), 1,
+    qr/^app\.exe 5DDC1E9A6c000, /, undef, 'why: the folder of an image');
 for (["/symcache/v9.0.0/crash.pdb/$guid/1"], ["crash.pdb/$guid/1"], ['C:\\build\\crash.pdb', $id],
      ['C:\\build\\crash.pdb', $guid, 1], ['/build/crash.pdb', $id]) {
     $ctl->is($ctl->run('why', @socket, @$_), 0, qr/^crash\.pdb $id, /i, undef, "why: @$_");
