@@ -88,16 +88,15 @@ sub harmful {
     for (my $offset = $size >> 1; $offset + 100 < $size; $offset += 64) {
         my $section = substr $bytes, $at, $size;
         substr($section, $offset, 64) = "\xff" x 64;
-        my $data = substr $section, 24;
+        my ($data, $stated) = (substr($section, 24), unpack 'x8 Q<', $section);
         my $inflate = Compress::Raw::Zlib::Inflate->new(-LimitOutput => 1);
         my ($status, $done, $out) = (Z_OK, 0);
-        while (($status == Z_OK || $status == Z_BUF_ERROR)
-            && $done < unpack 'x8 Q<', $section) {
+        while (($status == Z_OK || $status == Z_BUF_ERROR) && $done < $stated) {
             $status = $inflate->inflate($data, $out);
             $done += length $out;
             $out = '';
         }
-        return $offset if $status == Z_DATA_ERROR;
+        return $offset if $status == Z_DATA_ERROR && $done < $stated;
     }
     die 'no damage is an error';
 }
