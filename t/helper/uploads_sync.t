@@ -170,7 +170,7 @@ unlink $t->path('shim.setxattr');
 is $t->stop_symcached, 0, '... and symcached ends';
 ok -f "$dir/uploads/stop.pdb/$id/stop.pdb", '... with the file';
 $t->start_symcached($u->config, env => { LD_PRELOAD => $shim, SHIM => $t->path('shim') });
-ok $t->wait_until('the next process', sub { !glob "$dir/uploads/.changing/*" }), '... of which the next one leaves nothing to be done';
+ok $t->wait_until('the next process', sub { !(() = glob "$dir/uploads/.changing/*") }), '... of which the next one leaves nothing to be done';
 
 # --- what clients do not see yet is not confirmed
 
@@ -188,7 +188,7 @@ is $u->read($c)->{status}, 503, 'a stop before the SymCache of the former file i
 is $t->stop_symcached, 0, '... and symcached ends';
 unlink $t->path('shim.opendir') or die $!;
 $t->start_symcached($u->config, env => { LD_PRELOAD => $shim, SHIM => $t->path('shim') });
-ok $t->wait_until('the next process', sub { !glob "$dir/uploads/.changing/*" }), '... and the next one removes it';
+ok $t->wait_until('the next process', sub { !(() = glob "$dir/uploads/.changing/*") }), '... and the next one removes it';
 is $u->put("$path?force=1", $pdb, @Test::Uploads::token)->{status}, 200, 'which has the file';
 is ask(), 200, 'and makes another one of it';
 is made(), 1, '... once';
