@@ -264,6 +264,9 @@ for my $sent (grep { /cdcd/i } split ' ', $u->stored) {
 
 is $ctl->run('upload', "$dir/build")->{code}, 2, 'without --url: 2';
 is $ctl->run(@upload)->{code}, 2, 'without a file: 2';
+$ctl->is($ctl->run(@upload[0 .. 2], '--token', "$dir/tokens", $dir), 2, undef,
+    qr/\Asymcachectl: --token: is a file: with \@ in front, the token is read from it\n\z/,
+    'a file of tokens without @');
 $ctl->is($ctl->run(@upload[0 .. 2], '--token', "\@$dir/tokens", $dir), 2, undef,
     qr/\Asymcachectl: --token: has blanks: .*alone in its first line\n\z/,
     q{the server's file of tokens});

@@ -686,6 +686,11 @@ static int make_headers(struct upload *upload)
     if (upload->token == NULL) {
         return COMMAND_OK;
     }
+    if (access(upload->token, F_OK) == 0) {
+        return command_fail(COMMAND_USAGE, "--token",
+                            "is a file: with @ in front, the token is read "
+                            "from it");
+    }
     if (secret_expand_option(upload->token, upload->secret,
                              sizeof(upload->secret), error,
                              sizeof(error)) != 0) {
