@@ -471,6 +471,15 @@ if (-e '.git') {
 } split /\0/, `git ls-files -z 't/*.t'`;
 is_deeply \@wrong, [], 'every test with a folder of daemons has finish()';
 
+# In a condition glob is an iterator: what waits for an empty folder goes on at
+# its second or third look.
+@wrong = grep {
+    open my $f, '<', $_ or die "$_: $!";
+    my $test = do { local $/; <$f> };
+    $test =~ /(?:!|&&|\|\||\bunless|\bnot) *glob\b/;
+} split /\0/, `git ls-files -z 't/*.t' 't/*.pm'`;
+is_deeply \@wrong, [], 'no glob is a condition';
+
 # --- licence
 
 @wrong = grep { $text{$_} !~ /Copyright \(C\) the ngx_symcache authors/ } @c;

@@ -181,7 +181,7 @@ my $served = $t->helper('GET',
     "/v1/symcache/default/ntdll.pdb/$other?version=3.1.0");
 is $served->{status}, 200, 'an imported file is served';
 $t->wait_until('the work of the dead is removed',
-    sub { !glob $t->path('store/.tmp/run-import-*') });
+    sub { !(() = glob $t->path('store/.tmp/run-import-*')) });
 $t->stop_symcached;
 
 # --- ls

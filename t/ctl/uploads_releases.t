@@ -139,7 +139,7 @@ $ctl->is($ctl->run(@$_), 2, undef, qr/--release: is for ls and forget/, "@$_[1 .
 
 $t->reload_symcached({ %{ $u->config }, cache => { clean_every => '1s' } });
 ok $t->wait_until('cleaned', sub {
-    !glob "$dir/uploads/.artifacts/release-*";
+    !(() = glob "$dir/uploads/.artifacts/release-*");
 }), 'lists without bundles go';
 
 $t->finish;

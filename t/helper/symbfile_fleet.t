@@ -140,7 +140,7 @@ is push_part($machines[0], $id, 0, 2, $parts[0])->{status}, 200, 'a part';
 $s3->fail('held-parts');
 my $last = begin($machines[1], $id, 1, 2, $parts[1]);
 $m1->wait_until('the other part is asked for', sub {
-    -e "$folder/_.symbfile.2-1" && glob $machines[1]->path('uploads/.tmp/*/*/part') });
+    -e "$folder/_.symbfile.2-1" && (() = glob $machines[1]->path('uploads/.tmp/*/*/part')) });
 system 'rm', '-r', $folder;
 $s3->fail('');
 my $r = end($last);

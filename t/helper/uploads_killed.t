@@ -140,7 +140,7 @@ is_deeply \@index, [sort map {
 is_deeply [sort map { grep { !/^\.index/ } below($_->path('uploads')) } @machines],
     \@paths, 'and one machine';
 $m1->wait_until('no other machine has to be told', sub {
-    !-e $m1->path('uploads/.untold') && !glob $m1->path('uploads/.changing/*') });
+    !-e $m1->path('uploads/.untold') && !(() = glob $m1->path('uploads/.changing/*')) });
 
 # --- the index is made again of the files
 

@@ -538,7 +538,7 @@ for ([0, 'busy-files'], [0, 'page-files'], [1, 'busy-files']) {
     $s3->fail('');
     $t->start_symcached(config(\%s3)) if $restart;
     $t->wait_until('it goes when the tier says so', sub { stored() eq '' });
-    $t->wait_until('... for good', sub { !glob "$dir/uploads$n/.changing/*" });
+    $t->wait_until('... for good', sub { !(() = glob "$dir/uploads$n/.changing/*") });
     is lines('the tier is asked whose it is') - $lines, 1, 'one line tells of it';
     is lines('is not stored'), $others, '... and no other';
     $t->wait_until('... until its end',

@@ -33,7 +33,7 @@ for my $n (1, 2) {
 }
 is scalar(() = $t->helper_log =~ /nginx could not write the body/g), 1, '... logged once';
 like $t->read_file('error.log'), qr/No space left on device/, '... with the reason where it says';
-$t->wait_until('nothing is left of them', sub { !glob "$dir/uploads/.spool/*" });
+$t->wait_until('nothing is left of them', sub { !(() = glob "$dir/uploads/.spool/*") });
 is $u->request('GET', '/.unread', '')->{status}, 404, 'no page for clients';
 my $other = $t->http("$dir/u.sock", 'GET', '/v1/unread', 'Host: localhost');
 is $other->{status}, 500, 'another failure of nginx';
