@@ -43,6 +43,7 @@ static const struct {
 #define NGX_SYMCACHE_PAUSE  10
 
 
+static void ngx_symcache_symbols_cleanup(void *data);
 static ngx_int_t ngx_symcache_symbols_serve(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
 static ngx_int_t ngx_symcache_symbols_absent(ngx_symcache_ctx_t *ctx);
@@ -85,12 +86,39 @@ ngx_symcache_symbols_root(ngx_pool_t *pool, ngx_str_t *store, ngx_str_t *root)
 }
 
 
+/*
+ * A stream of HTTP/2 is reset by a frame.  nginx would also set SO_LINGER on
+ * the socket of all streams, whose data would be lost when it is closed.
+ */
+
+static void
+ngx_symcache_symbols_cleanup(void *data)
+{
+    ngx_connection_t  *c = data;
+
+    c->timedout = 0;
+}
+
+
 ngx_int_t
 ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx)
 {
-    ngx_int_t           rc;
-    ngx_msec_t          hold;
-    ngx_symcache_key_e  known;
+    ngx_int_t            rc;
+    ngx_msec_t           hold;
+    ngx_http_cleanup_t  *cln;
+    ngx_symcache_key_e   known;
+
+    if (ctx->request->stream
+        && ctx->replied != ngx_symcache_symbols_replied)
+    {
+        cln = ngx_http_cleanup_add(ctx->request, 0);
+        if (cln == NULL) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        cln->handler = ngx_symcache_symbols_cleanup;
+        cln->data = ctx->request->connection;
+    }
 
     ctx->replied = ngx_symcache_symbols_replied;
     ctx->best = ctx->asked.version;

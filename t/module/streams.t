@@ -7,11 +7,14 @@ use warnings;
 use FindBin qw($Bin);
 use lib "$Bin/../lib";
 
+use Socket qw(AF_INET INADDR_LOOPBACK SOCK_STREAM SOL_SOCKET SO_RCVBUF
+              pack_sockaddr_in);
 use Test::More;
 use Test::ModuleCase;
 use Time::HiRes qw(time);
 
-use constant { DATA => 0, HEADERS => 1, RST_STREAM => 3, SETTINGS => 4 };
+use constant { DATA => 0, HEADERS => 1, RST_STREAM => 3, SETTINGS => 4,
+    WINDOW_UPDATE => 8, INITIAL_WINDOW_SIZE => 4 };
 use constant { END_STREAM => 1, END_HEADERS => 4, CANCEL => 8 };
 
 my $t = Test::ModuleCase->new;
@@ -19,11 +22,22 @@ my $t = Test::ModuleCase->new;
 my ($rc, $out) = $t->test_nginx('listen unix:%%DIR%%/h2.sock http2;');
 plan skip_all => 'nginx without HTTP/2' if $rc;
 
+my $port = Test::Symcache::free_port();
 $t->start_nginx($t->location('symcache_hold_timeout 60s;') . <<'EON',
     listen unix:%%DIR%%/h2.sock http2;
     location = /state { stub_status; }
 EON
-    address => $t->path('h2.sock'));
+    http => <<"EOH", address => $t->path('h2.sock'));
+    server {
+        listen 127.0.0.1:$port http2;
+        keepalive_requests 2;
+        lingering_close off;
+        location /sym/ {
+            symcache_symbols %%DIR%%/downloads;
+            symcache_pass unix:%%DIR%%/none.sock;
+        }
+    }
+EOH
 
 sub frame {
     my ($type, $flags, $stream, $payload) = @_;
@@ -137,6 +151,26 @@ $t->reload_nginx;
 $t->write_file('gate', '');
 is_deeply [bodies($c, map { 2 * $_ - 1 } 1 .. 6)], [('made') x 6],
     'a reload: all are answered';
+close $c;
+
+# A stream that is reset leaves to the others what nginx has sent of them and the
+# client has not received yet when nginx closes the connection.
+
+my $size = 1_000_000;
+my ($guid, $build) = ('0123456789ABCDEF0123456789ABCDEF', 'cd' x 20);
+$t->write_file("downloads/default/app.pdb/${guid}1/app.pdb", 'x' x $size);
+$c = IO::Socket->new(Domain => AF_INET, Type => SOCK_STREAM) or die $!;
+setsockopt $c, SOL_SOCKET, SO_RCVBUF, 4096 or die $!;
+connect $c, pack_sockaddr_in($port, INADDR_LOOPBACK) or die $!;
+syswrite $c, join '', "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    frame(SETTINGS, 0, 0, pack 'nN', INITIAL_WINDOW_SIZE, $size),
+    frame(WINDOW_UPDATE, 0, 0, pack 'N', $size),
+    request(1, "/sym/buildid/$build/debuginfo"),
+    request(3, "/sym/app.pdb/${guid}1/app.pdb");
+$t->wait_until('sent', sub { $t->access_log =~ /app\.pdb/ });
+idle('a stream is reset and the connection closed');
+$t->allow_log(qr/connect\(\) to unix/);
+is length((bodies($c, 3))[0]), $size, 'the other stream is whole';
 close $c;
 
 $t->finish;
