@@ -133,8 +133,8 @@ $ctl->is($ctl->run('symbolicate', @root, $t->write_file('placeless.json', event(
     'the only image has no address, which is said');
 $ctl->is($ctl->run('symbolicate', @root, $t->write_file('relative.json', event(
     threads => { values => [{ stacktrace => { frames => [
-        { instruction_addr => '0x2913', addr_mode => 'rel:0' }] } }] }, exception => undef,
-    debug_meta => { images => [\%placeless] }))), 0, qr/#0   0x2913 in \Q$main\E/,
+        map { { instruction_addr => '0x2913', addr_mode => "rel:$_" } } '0', '+0'] } }] }, exception => undef,
+    debug_meta => { images => [\%placeless] }))), 0, qr/#0   0x2913 in \Q$main\E.*\n#1   0x2913 in \Q$main\E/,
     qr/"image_addr": 1; no frame is found in them by its address$/,
     '... and a frame can say which image it is of');
 for ([1, 0, qr/#0   0x2913 in \Q$main\E/, 'images that are left out are counted'],
@@ -161,9 +161,9 @@ $ctl->is($ctl->run('symbolicate', @root, $t->write_file('modes.json', event(
         { instruction_addr => '0x402914', addr_mode => undef },
         { instruction_addr => '0x402914', addr_mode => 'abs' },
         map { +{ instruction_addr => '0x2914', addr_mode => $_ } }
-            'bogus', 'rel:', 'rel:-1', 'rel:0x', 'rel:2', 'rel:4294967296', 3] } }] }))), 2,
-    qr/\A\nthread.*\n(?:#\d   0x2914\n){7}(?:#\d   0x402913 in \Q$main\E from crash.exe\n){2}\n\z/,
-    qr/^symcachectl: \S+modes\.json: frames of the event whose "addr_mode" names no image: 7; they get no name$/,
+            'bogus', 'rel:', 'rel:+', 'rel:-1', 'rel:0x', 'rel:2', 'rel:4294967296', 3] } }] }))), 2,
+    qr/\A\nthread.*\n(?:#\d   0x2914\n){8}(?:#\d   0x402913 in \Q$main\E from crash.exe\n){2}\n\z/,
+    qr/^symcachectl: \S+modes\.json: frames of the event whose "addr_mode" names no image: 8; they get no name$/,
     'frames that name no image');
 # processor time that is enough for these, but not for all images at each frame
 my $many = $t->write_file('many.json', event(exception => undef,

@@ -177,6 +177,7 @@ struct event_images {
 static void event_map_mode(cJSON *frame, struct event_images *images)
 {
     const char *mode = cJSON_GetStringValue(cjson_get(frame, "addr_mode"));
+    const char *number;
     uint64_t n = images->count;
     char text[32];
 
@@ -187,11 +188,14 @@ static void event_map_mode(cJSON *frame, struct event_images *images)
             return;
         }
         n = images->count;
-    } else if (strncmp(mode, "rel:", 4) != 0 ||
-               !decimal_number(mode + 4, strlen(mode + 4), &n) ||
-               n >= images->count) {
-        images->nwrong++;
-        n = images->count;
+    } else {
+        number = mode + (strncmp(mode, "rel:+", 5) == 0 ? 5 : 4);
+        if (strncmp(mode, "rel:", 4) != 0 ||
+            !decimal_number(number, strlen(number), &n) ||
+            n >= images->count) {
+            images->nwrong++;
+            n = images->count;
+        }
     }
     snprintf(text, sizeof(text), "rel:%d", images->numbers[n]);
     cJSON_DeleteItemFromObjectCaseSensitive(frame, "addr_mode");
