@@ -34,6 +34,15 @@ sub get { $u->request('GET', "/api/0/projects/acme/web/$_[0]", '', @bearer)->{st
 sub lists { join ' ', map { get($_) } 'artifact-lookup/?release=web%401',
     "files/dsyms/?debug_id=3249d99d-0c40-4931-8610-f4e4fb0b6936-1",
     "files/dsyms/?id=crash.pdb/$id/crash.pdb" }
+sub checks {
+    join ' ', map { $_->{status} . ($_->{raw} =~ /^Retry-After:/mi ? ' again' : '') }
+        $u->request('HEAD', "/symbols/out.pdb/$id/out.pdb", '',
+            @Test::Uploads::token),
+        $u->request('GET', "/symupload/v1/symbols/out.pdb/$id:checkStatus"
+            . '?key=0123456789abcdef0123456789abcdef', ''),
+        $u->request('POST', '/debuginfo.v1alpha1.DebuginfoService/ShouldInitiateUpload',
+            '{"file":{"gnuBuildId":"' . $build . '","name":"out"}}', @bearer,
+            'Content-Type: application/json') }
 sub refused { $t->helper_json('/v1/status')->{uploads_not_ready} }
 sub move { rename $t->path($_[0]), $t->path($_[1]) or die "$_[0]: $!" }
 
@@ -81,9 +90,11 @@ $t->stop_nginx;
 $u->start_nginx('/srv/uploads' => $t->path('out'));
 $t->reload_symcached($u->config);
 is $u->put("out.pdb/$id/out.pdb", $pdb)->{status}, 201, 'a spool elsewhere';
+is checks(), '200 200 200', '... and what is there can be checked';
 move('uploads', 'away');
 mkdir $t->path('uploads') or die $!;
 is lists(), '503 503 503', 'no list says that there is nothing';
+is checks(), '503 again 503 again 503 again', '... nor does a check before an upload';
 my $r = $u->put("lost.pdb/$id/lost.pdb", $pdb);
 is $r->{status}, 500, 'nothing is stored in the empty mount point';
 like $r->{body}, qr/"uploads\.root\\?" cannot be used: No such file/, 'which the answer says';

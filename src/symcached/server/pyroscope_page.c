@@ -226,9 +226,12 @@ static void pyroscope_should_initiate(struct pyroscope *pyroscope,
         pyroscope_find_upload(pyroscope, call, file->build_id);
     struct build_labels labels = {.build = ""};
     const char *wrong = upload_labels_read(call->req, &labels);
+    const char *unknown = uploads_are_unknown(pyroscope->uploads, config);
 
     if (wrong != NULL) {
         pyroscope_answer_refusal(call->req, 400, wrong);
+    } else if (unknown != NULL) {
+        pyroscope_answer_refusal(call->req, 503, unknown);
     } else if (file->build_id[0] == '\0') {
         pyroscope_answer_wanted(call, false,
                                 "a file without a GNU build id is not "

@@ -289,6 +289,10 @@ void symupload_page(struct symuploads *symuploads, const struct config *config,
           strcmp(verb, "complete") == 0))) {
         status =
             symupload_check_token(config, req, query, user, &only_try, &wrong);
+        if (status == 0 && (is_check || is_create)) {
+            wrong = uploads_are_unknown(symuploads->uploads, config);
+            status = wrong != NULL ? 503 : 0;
+        }
     } else if (entry != NULL && method == EVHTTP_REQ_PUT &&
                strcmp(verb, "send") == 0) {
         take_symupload(symuploads, config, entry, req);

@@ -174,8 +174,7 @@ static void upload_page_on_done(void *arg, const struct upload_result *result)
     free(page);
 }
 
-/* permissions
- * -------------------------------------------------------------------- */
+/* permissions -------------------------------------------------------------- */
 
 /* Returns why a client may not upload, or NULL. */
 static const char *upload_check_token(const struct config *config,
@@ -444,8 +443,7 @@ static bool upload_answer_head(struct upload_page *page,
         evhttp_connection_get_base(evhttp_request_get_connection(page->req)),
         path, upload_on_looked, page);
     if (rc != 0) {
-        upload_add_retry(page->req, 503);
-        reply_empty(page->req, 503);
+        upload_answer_error(page, 503, strerror(rc));
     }
     return rc == 0;
 }
@@ -504,7 +502,11 @@ void upload_page(struct uploads *uploads, const struct config *config,
                  request.name, request.id, request.file);
     }
     if (evhttp_request_get_command(req) == EVHTTP_REQ_HEAD) {
-        if (!upload_answer_head(page, config, &request)) {
+        wrong = uploads_are_unknown(uploads, config);
+        if (wrong != NULL) {
+            upload_answer_error(page, 503, wrong);
+            free(page);
+        } else if (!upload_answer_head(page, config, &request)) {
             free(page);
         }
         return;

@@ -757,6 +757,16 @@ bool uploads_are_stopped(const struct uploads *uploads)
     return uploads->stopping;
 }
 
+const char *uploads_are_unknown(const struct uploads *uploads,
+                                const struct config *config)
+{
+    int errnum = uploads->stopping ? 0 : root_mark_check(config);
+
+    return uploads->stopping ? "the helper stops"
+           : errnum != 0     ? strerror(errnum)
+                             : NULL;
+}
+
 size_t uploads_builds(const struct uploads *uploads)
 {
     return cleaner_builds(uploads->cleaner);

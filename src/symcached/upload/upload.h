@@ -144,6 +144,10 @@ struct removals *uploads_removals(const struct uploads *uploads);
 void uploads_stop(struct uploads *uploads);
 bool uploads_are_stopped(const struct uploads *uploads);
 
+/* Why nobody can be told that a file is not there, or NULL. */
+const char *uploads_are_unknown(const struct uploads *uploads,
+                                const struct config *config);
+
 /* NULL is allowed. */
 void uploads_free(struct uploads *uploads);
 
