@@ -199,7 +199,9 @@ for (['a folder', { type => 'filesystem', id => 'x', path => '/' }],
      ['half of the keys', { %s3, access_key => 'a' }],
      ['the name of a file', { %s3, access_key => 'a', secret_key => '@/etc/hosts' }],
      ["this machine's keys", { %s3, aws_credentials_provider => 'container' }],
-     ['half of an account', { type => 'gcs', id => 'x', bucket => 'b', client_email => 'a@b' }]) {
+     ['half of an account', { type => 'gcs', id => 'x', bucket => 'b', client_email => 'a@b' }],
+     map({ ["a key that is none, '$_'", { type => 'gcs', id => 'x', bucket => 'b', client_email => 'a@b',
+        private_key => $_ }] } '', 'MIIEvQIBADANBgkq', '@/etc/hosts')) {
     my ($what, $source) = @$_;
     is function(request($source)), 422, $what;
 }

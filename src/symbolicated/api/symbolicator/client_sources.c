@@ -440,7 +440,9 @@ static bool read_s3_source(struct schema_walk *walk,
 static bool read_gcs_source(struct schema_walk *walk,
                             struct client_source *source)
 {
+    static const char mark[] = "-----BEGIN ";
     const struct json *json = walk->json;
+    uint32_t key = source->found[CLIENT_PRIVATE_KEY];
 
     if (!read_bucket_source(walk, source)) {
         return false;
@@ -450,10 +452,15 @@ static bool read_gcs_source(struct schema_walk *walk,
         return schema_fail(walk,
                            "`client_email` and `private_key` go together");
     }
-    return !client_source_has(json, source, CLIENT_PRIVATE_KEY) ||
-           json->values[source->found[CLIENT_PRIVATE_KEY]].size <=
-               SECRET_SIZE ||
-           schema_fail_member(walk, "private_key", "is too long");
+    if (!client_source_has(json, source, CLIENT_PRIVATE_KEY)) {
+        return true;
+    }
+    if (json->values[key].size > SECRET_SIZE) {
+        return schema_fail_member(walk, "private_key", "is too long");
+    }
+    return memmem(json_text(json, key), json->values[key].size, mark,
+                  sizeof(mark) - 1) != NULL ||
+           schema_fail_member(walk, "private_key", "is not a key in PEM");
 }
 
 /* Sentry's own; it has neither layout nor filters. */
