@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/fd_close.h"
 
@@ -27,10 +28,19 @@ bool conversion_has_files(const struct conversion *conversion)
     const char *const paths[] = {conversion->image, conversion->dwp,
                                  conversion->symbol_map,
                                  conversion->line_mapping};
+    struct stat st;
     size_t i;
 
     for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        if (paths[i] != NULL && access(paths[i], R_OK) != 0) {
+        if (paths[i] == NULL) {
+            continue;
+        }
+        errno = access(paths[i], R_OK) != 0 ? errno
+                : paths[i] != conversion->dwp && stat(paths[i], &st) == 0 &&
+                        S_ISDIR(st.st_mode)
+                    ? EISDIR
+                    : 0;
+        if (errno != 0) {
             fprintf(stderr, "%s: %s: cannot be opened: %s\n",
                     conversion->program, paths[i], strerror(errno));
             return false;

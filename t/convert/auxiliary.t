@@ -52,6 +52,11 @@ my $n = 0;
 $text .= sprintf "FUNC %x 10 0 %s\n%x 10 7 0\n", 0x1000 + 0x10 * $n++, $_->[0],
     0x1000 + 0x10 * ($n - 1) for @$resolve;
 my $sym = spew("$work/names.sym", $text);
+for my $option ('--symbol-map', '--line-mapping', '--image') {
+    my ($code, $said) = convert($option, $work, $sym);
+    is $code, 2, "$option: a folder";
+    like $said, qr/\Q$work\E: cannot be opened: Is a directory/, '... which is said';
+}
 is_deeply [convert('--symbol-map', $map, $sym)], [0, ''], 'with a symbol map';
 for my $i (0 .. $#$resolve) {
     my ($hidden, $name) = @{ $resolve->[$i] };
