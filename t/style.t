@@ -299,6 +299,8 @@ my %long = (
         'one path, in each of its forms',
     'src/worker_pool/pool.c' =>
         'one pool, whose workers and works end each other',
+    'src/symcached/store/evict_pass.c' =>
+        'one walk through all trees, and each rule by which it removes',
     'src/symcached/intake/unpack_main.c' =>
         'one process, from its arguments to its last line',
     'src/symcached/intake/upload_main.c' => 'likewise',

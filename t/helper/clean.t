@@ -97,12 +97,15 @@ is $code, 1, 'no configuration';
 is $code, 2, 'a wrong option';
 
 SKIP: {
-    skip 'needs root and setpriv(1)', 2
+    skip 'needs root and setpriv(1)', 3
         if $> != 0 || system('setpriv --reuid=nobody --clear-groups true 2>/dev/null') != 0;
     mkdir $t->path("store/$_"), 0700 or die $! for qw(lost+found unread.pdb);
     my $command = "$Test::Symcache::build/symcached --clean --json --dry-run -c $file";
     is JSON::PP::decode_json(qx(setpriv --reuid=nobody --clear-groups $command))->{failed},
         1, 'a folder that cannot be read is counted';
+    like scalar qx(setpriv --reuid=nobody --clear-groups @{[$command =~ s/--json//r]}),
+        qr{^could not be removed or read: 1; first: /\S+/store/unread\.pdb: Permission denied$}m,
+        '... and named';
     rmdir $t->path("store/$_") or die $! for qw(lost+found unread.pdb);
     my $broken = qx(strace -f -o /dev/null -e inject=getdents64:error=EIO:when=3+ $command 2>/dev/null);
     skip 'needs strace(1)', 1 if $? != 0 || $Test::Symcache::san;

@@ -86,7 +86,8 @@ static void clean_print_summary(const struct evict_pass *evict_pass,
         putchar('\n');
     }
     if (failed > 0) {
-        printf("could not be removed or read: %" PRIu64 "\n", failed);
+        printf("could not be removed or read: %" PRIu64 "; first: %s\n",
+               failed, evict_pass_failed_at(evict_pass));
     }
 }
 

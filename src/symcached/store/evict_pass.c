@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ struct evict_pass {
     unsigned long long serial; /* for the names of files being removed */
     unsigned long long gone;   /* files and folders that were removed */
     uint64_t failed;           /* folders not read that are of no tree */
+    char failed_at[PATH_MAX];  /* the first path that failed, and why; or "" */
     unsigned entries;          /* since the last pause */
     uint64_t worked;           /* clock_ms() of the last pause */
 
@@ -64,6 +66,26 @@ static const char *const reason_names[EVICT_REASONS] = {
 const char *evict_pass_reason_name(enum evict_pass_reason reason)
 {
     return reason_names[reason];
+}
+
+/* Counts what could not be removed or read, with errno: a name in an open
+ * folder. */
+static void count_failure(struct evict_pass *evict_pass, uint64_t *failed,
+                          int dir, const char *name)
+{
+    const char *error = strerror(errno);
+    char link[32], folder[PATH_MAX / 2];
+    ssize_t n;
+
+    (*failed)++;
+    if (evict_pass->failed_at[0] != '\0') {
+        return;
+    }
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+    n = readlink(link, folder, sizeof(folder));
+    snprintf(evict_pass->failed_at, sizeof(evict_pass->failed_at),
+             "%.*s%s%.1024s: %s", n > 0 ? (int)n : 0, folder,
+             n > 0 && name[0] != '\0' ? "/" : "", name, error);
 }
 
 /* units ----------------------------------------------------------------- */
@@ -87,8 +109,10 @@ static bool remove_unit(struct evict_pass *evict_pass, int dir,
                  : evict_unit_remove(unit, dir, tree->downloads, key,
                                      &evict_pass->serial);
 
+    if (rc < 0) {
+        count_failure(evict_pass, &tree->failed, dir, "");
+    }
     if (rc != 0) {
-        tree->failed += rc < 0;
         return false;
     }
     count_unit(&tree->removed[reason], unit);
@@ -241,7 +265,9 @@ static void visit_unknown(struct evict_pass *evict_pass, int dir,
         return;
     }
     if (!evict_pass->rules.dry_run && unlinkat(dir, name, 0) != 0) {
-        tree->failed += errno != ENOENT;
+        if (errno != ENOENT) {
+            count_failure(evict_pass, &tree->failed, dir, name);
+        }
         return;
     }
     tree->removed[EVICT_UNKNOWN].files++;
@@ -327,7 +353,7 @@ static DIR *evict_open_folder(struct evict_pass *evict_pass, int dir,
     if (folder == NULL && !evict_pass->is_looking && errno != ENOENT &&
         (flags == 0 || (errno != ENOTDIR && errno != ELOOP &&
                         strcmp(name, "lost+found") != 0))) {
-        evict_pass->tree->failed++;
+        count_failure(evict_pass, &evict_pass->tree->failed, dir, name);
     }
     if (folder == NULL && fd != -1) {
         close(fd);
@@ -363,7 +389,10 @@ static const char *evict_next_name(struct evict_pass *evict_pass, DIR *folder)
             return entry->d_name;
         }
     }
-    evict_pass->tree->failed += errno != 0 && !evict_pass->is_looking;
+    if (errno != 0 && !evict_pass->is_looking) {
+        count_failure(evict_pass, &evict_pass->tree->failed, dirfd(folder),
+                      "");
+    }
     return NULL;
 }
 
@@ -657,7 +686,9 @@ int evict_pass_add_former(struct evict_pass *evict_pass,
             rc = evict_pass_add(evict_pass, entry->d_name, "", downloads);
         }
     }
-    evict_pass->failed += rc == 0 && errno != 0 && errno != ENOENT;
+    if (rc == 0 && errno != 0 && errno != ENOENT) {
+        count_failure(evict_pass, &evict_pass->failed, AT_FDCWD, downloads);
+    }
     if (dir != NULL) {
         closedir(dir);
     }
@@ -682,6 +713,11 @@ void evict_pass_removed(const struct evict_pass *evict_pass,
             removed[r].bytes += tree->removed[r].bytes;
         }
     }
+}
+
+const char *evict_pass_failed_at(const struct evict_pass *evict_pass)
+{
+    return evict_pass->failed_at;
 }
 
 const struct evict_tree *evict_trees(const struct evict_pass *evict_pass,

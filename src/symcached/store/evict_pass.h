@@ -111,6 +111,9 @@ void evict_pass_removed(const struct evict_pass *evict_pass,
                         struct evict_pass_count removed[EVICT_REASONS],
                         uint64_t *failed);
 
+/* The first of those that failed, and why; or "". */
+const char *evict_pass_failed_at(const struct evict_pass *evict_pass);
+
 /* The result of the pass for each file system that has trees. */
 const struct evict_pass_space *
 evict_pass_spaces(const struct evict_pass *evict_pass, size_t *n);
