@@ -230,7 +230,7 @@ $ctl->is($ctl->run(@upload[0 .. 2], '--token', 'wrong', "$dir/build"), 1,
                        "$dir/build/basic32.dll"), 0, qr/^0 stored, 1 skipped/,
              undef, 'a relative path of a token');
     $ctl->is($ctl->run(@upload[0 .. 2], '--token', '@none',
-                       "$dir/build/basic32.dll"), 2, undef,
+                       "$dir/build/basic32.dll"), 3, undef,
              qr/"none" cannot be read/, 'no such file of a token');
 }
 
@@ -270,8 +270,8 @@ $ctl->is($ctl->run(@upload[0 .. 2], '--token', "$dir/tokens", $dir), 2, undef,
 $ctl->is($ctl->run(@upload[0 .. 2], '--token', "\@$dir/tokens", $dir), 2, undef,
     qr/\Asymcachectl: --token: has blanks: .*alone in its first line\n\z/,
     q{the server's file of tokens});
-is $ctl->run(@upload[0 .. 2], '--token', '$NO_SUCH_VARIABLE', $dir)->{code}, 2,
-    'a token that there is not: 2';
+is $ctl->run(@upload[0 .. 2], '--token', '$NO_SUCH_VARIABLE', $dir)->{code}, 3,
+    'a token that there is not: 3';
 
 rmdir "$dir/uploads/.spool" or die;
 $r = $ctl->run(@upload, '--force', "$dir/build/any.sym");

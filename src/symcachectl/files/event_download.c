@@ -195,7 +195,7 @@ static int read_token(const struct sentry_event *event,
         return command_fail(COMMAND_IO, "--token", error);
     }
     if (download->token[0] != '\0' && !secret_is_token(download->token)) {
-        return command_fail(COMMAND_IO, "--token", "is no token");
+        return command_fail(COMMAND_USAGE, "--token", "is no token");
     }
     return COMMAND_OK;
 }

@@ -142,7 +142,7 @@ static int push_add_key(struct symbfile_push_request *push, const char *key)
     }
     if (secret_expand_option(key, secret, sizeof(secret), error,
                              sizeof(error)) != 0) {
-        return command_fail(COMMAND_USAGE, "--api-key", error);
+        return command_fail(COMMAND_IO, "--api-key", error);
     }
     if (strchr(secret, ':') != NULL) {
         n = strlen(secret);

@@ -694,7 +694,7 @@ static int make_headers(struct upload *upload)
     if (secret_expand_option(upload->token, upload->secret,
                              sizeof(upload->secret), error,
                              sizeof(error)) != 0) {
-        return command_fail(COMMAND_USAGE, "--token", error);
+        return command_fail(COMMAND_IO, "--token", error);
     }
     if (strpbrk(upload->secret, " \t") != NULL) {
         return command_fail(COMMAND_USAGE, "--token",
