@@ -154,6 +154,27 @@ for ([100, 100], [-1, 0]) {
     is $object->{process_uptime}, $uptime, "socorro: a dump of $later seconds after the start";
 }
 
+# a module that overlaps one before it is listed, and an unknown system has its
+# number, as minidump-stackwalk writes it
+{
+    my $bytes = slurp("$data/test_app.dmp");
+    my ($n, $at) = unpack 'x8 V2', $bytes;
+    my %stream = map { $_->[0] => $_->[2] }
+        map { [unpack 'V3', substr $bytes, $at + 12 * $_, 12] } 0 .. $n - 1;
+    my $list = $stream{4} + 4;
+    my @modules = sort { $a->[1] <=> $b->[1] }
+        map { [$_, unpack 'Q<', substr $bytes, $list + 108 * $_, 8] }
+            0 .. unpack('V', substr $bytes, $stream{4}, 4) - 1;
+    substr $bytes, $list + 108 * $modules[0][0] + 8, 4,
+        pack 'V', $modules[1][1] - $modules[0][1] + 1;
+    substr $bytes, $stream{7} + 20, 4, pack 'V', 0x1002;
+    my @names = map { [map { $_->{filename} } @{ $_->{modules} }] } map {
+        ($object) = $ctl->json($ctl->run('minidump', '--schema', 'socorro', $_));
+        $object } "$data/test_app.dmp", $t->write_file('overlap.dmp', $bytes);
+    is_deeply $names[1], $names[0], 'socorro: a module that overlaps another';
+    is $object->{system_info}{os}, '0x0x001002', 'socorro: an unknown system';
+}
+
 # modules that were unloaded, and are told of frames outside of all others: a
 # dump with a list of such, whose program counter is in some of them
 {

@@ -114,6 +114,7 @@ struct minidump {
     struct arena arena;
 
     enum minidump_os os;
+    uint32_t platform; /* its number in the dump */
     uint16_t arch; /* as the dump has it */
     enum stackwalk_cpu cpu;
     const char *cpu_name; /* Symbolicator's word; NULL: unknown */
@@ -134,6 +135,7 @@ struct minidump {
     struct minidump_module *modules; /* ascending, without overlaps */
     struct stackwalk_module *ranges; /* the same for the walk */
     size_t num_modules;
+    size_t num_overlapping; /* modules behind these, in no order */
     struct minidump_unloaded *unloaded; /* ascending */
     size_t num_unloaded;
 

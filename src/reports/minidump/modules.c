@@ -205,11 +205,12 @@ static int compare_modules(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Of modules that overlap, the one that begins first stays. */
+/* Of modules that overlap, the one that begins first stays; the others go
+ * behind all. */
 static void sort_modules(struct minidump *dump, size_t count)
 {
     size_t i, n = 0;
-    struct minidump_module *module = dump->modules;
+    struct minidump_module *module = dump->modules, other;
 
     qsort(module, count, sizeof(*module), compare_modules);
     for (i = 0; i < count; i++) {
@@ -217,12 +218,15 @@ static void sort_modules(struct minidump *dump, size_t count)
             module[i].base - module[n - 1].base < module[n - 1].size) {
             continue;
         }
+        other = module[n];
         module[n] = module[i];
+        module[i] = other;
         dump->ranges[n].base = module[n].base;
         dump->ranges[n].size = module[n].size;
         n++;
     }
     dump->num_modules = n;
+    dump->num_overlapping = count - n;
 }
 
 bool modules_read(struct minidump *dump)

@@ -225,7 +225,6 @@ static void system_read_cpu(struct minidump *dump, const uint8_t *p)
 bool system_read(struct minidump *dump)
 {
     struct minidump_bytes stream = bytes_stream(dump, STREAM_SYSTEM);
-    uint32_t platform;
     size_t i;
 
     if (stream.size < SYSTEM_INFO_SIZE) {
@@ -233,7 +232,7 @@ bool system_read(struct minidump *dump)
     }
     dump->arch = get16(dump, stream.data);
     dump->num_cpus = stream.data[6];
-    platform = get32(dump, stream.data + 20);
+    dump->platform = get32(dump, stream.data + 20);
     for (i = 0; i < sizeof(system_archs) / sizeof(system_archs[0]); i++) {
         if (system_archs[i].number == dump->arch) {
             dump->cpu = system_archs[i].cpu;
@@ -241,7 +240,7 @@ bool system_read(struct minidump *dump)
         }
     }
     for (i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
-        if (systems[i].platform == platform) {
+        if (systems[i].platform == dump->platform) {
             dump->os = systems[i].os;
         }
     }

@@ -339,7 +339,8 @@ static cJSON *json_describe_module(const struct minidump *dump,
 static cJSON *json_describe_more(const struct minidump *dump)
 {
     cJSON *object = cJSON_CreateObject(), *list = cJSON_CreateArray(), *u;
-    char code_id[24];
+    cJSON *overlapping = cJSON_CreateArray();
+    char code_id[24], os[24];
     size_t i;
 
     cjson_add_number(
@@ -373,6 +374,16 @@ static cJSON *json_describe_more(const struct minidump *dump)
         cjson_append(list, u);
     }
     cjson_add(object, "unloaded", list);
+    for (i = 0; i < dump->num_overlapping; i++) {
+        cjson_append(overlapping,
+                     json_describe_module(
+                         dump, &dump->modules[dump->num_modules + i]));
+    }
+    cjson_add(object, "overlapping", overlapping);
+    if (minidump_os_name(dump->os)[0] == '\0') {
+        snprintf(os, sizeof(os), "0x0x%06x", dump->platform);
+        minidump_add_text(object, "os", os); /* as the crate writes it */
+    }
     return object;
 }
 

@@ -228,6 +228,9 @@ static cJSON *socorro_make_system_info(const cJSON *walked)
         arch = strcmp(arch, socorro_words[i][0]) == 0 ? socorro_words[i][1]
                                                       : arch;
     }
+    if (os[0] == '\0') {
+        os = printable_field(cjson_get(walked, "socorro"), "os");
+    }
     snprintf(version, sizeof(version), "%s%s%s",
              printable_field(system, "os_version"), build[0] != '\0' ? " " : "",
              build);
@@ -357,9 +360,13 @@ static cJSON *socorro_describe_modules(const struct socorro_report *socorro,
                                        const cJSON *answer)
 {
     const cJSON *module, *named = cjson_get(answer, "modules");
+    const cJSON *overlapping =
+        cjson_get(cjson_get(socorro->walked, "socorro"), "overlapping");
     cJSON *array = cJSON_CreateArray();
     size_t i, n = (size_t)cJSON_GetArraySize(socorro->modules);
-    struct described *list = calloc(n + 1, sizeof(list[0]));
+    struct described *list =
+        calloc(n + (size_t)cJSON_GetArraySize(overlapping) + 1,
+               sizeof(list[0]));
 
     if (list == NULL) {
         command_no_memory();
@@ -374,6 +381,12 @@ static cJSON *socorro_describe_modules(const struct socorro_report *socorro,
                                                  list[n].has_frames, named);
         n++;
         named = named != NULL ? named->next : NULL;
+    }
+    cJSON_ArrayForEach(module, overlapping)
+    {
+        list[n].number = printable_number(module, "number");
+        list[n++].object =
+            socorro_describe_module(socorro, module, false, NULL);
     }
     qsort(list, n, sizeof(list[0]), socorro_compare_numbers);
     for (i = 0; i < n; i++) {
