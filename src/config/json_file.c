@@ -163,23 +163,37 @@ static size_t count_json_values(const cJSON *item)
     return n;
 }
 
+/* The comma after a last value, or NULL.  cJSON stops at a ] and after a }. */
+static const char *find_last_comma(const char *text, const char *at)
+{
+    at -= at > text && at[-1] == '}';
+    if (*at != '}' && *at != ']') {
+        return NULL;
+    }
+    while (at > text && (unsigned char)at[-1] <= ' ') {
+        at--;
+    }
+    return at > text && at[-1] == ',' ? at - 1 : NULL;
+}
+
 /* Reports where the parser stopped.  The text there is not shown: it can be a
  * secret whose quote is missing, and logs are read by others. */
 static void json_syntax_error(const char *name, const char *text,
                               const char *at, char *error, size_t size)
 {
-    unsigned line = json_line_of(text, at);
-    const char *start = at;
+    const char *comma = find_last_comma(text, at), *start;
 
     if (*skip_json_blanks(text) == '\0') {
         snprintf(error, size, "%s: is empty", name);
         return;
     }
-    while (start > text && start[-1] != '\n') {
-        start--;
+    at = comma != NULL ? comma : at;
+    for (start = at; start > text && start[-1] != '\n'; start--) {
     }
-    snprintf(error, size, "%s:%u: not valid JSON near column %zu", name, line,
-             (size_t)(at - start) + 1);
+    snprintf(error, size, "%s:%u: not valid JSON near column %zu%s%.*s", name,
+             json_line_of(text, at), (size_t)(at - start) + 1,
+             comma != NULL ? ": a comma before " : "", comma != NULL,
+             comma != NULL ? skip_json_blanks(comma + 1) : "");
 }
 
 /* Where well-formed text without comments has the escape of a NUL, at which
