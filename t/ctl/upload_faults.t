@@ -44,6 +44,10 @@ my $server = Test::ScriptedServer->new(log => "$dir/requests", script => sub {
         return $c->reply(400, {}, '{"error":"bad-upload"}') if $sent eq '';
         return $c->reply(201, {}, '{"result":"stored"}');
     }
+    if ($req->{path} =~ m{^/downloads/} && $req->{method} eq 'PUT') {
+        $c->read_body($req);
+        return $c->reply(405, {}, '<html>');
+    }
     if ($req->{path} =~ m{^/(?:revoked|filter)/} && $req->{method} eq 'PUT') {
         $c->read_body($req);
         return $c->reply(403, {}, $req->{path} =~ /filter/ ? '<html>'
@@ -230,6 +234,11 @@ for my $when ('closed', 'filter', 'revoked', 'token') {
          : like($r->{err}, qr/stopped: 5 more files were not sent, as the server takes none with this token, or without one: API Token not matched \(HTTP 403\)\./,
                 '... and one line tells of the others');
 }
+my $wrong = $ctl->run('upload', '--url', "$server->{url}/downloads", "$dir/six");
+is $wrong->{code}, 1, 'an address that takes no uploads: 1';
+is sent(qr{^/downloads/}), 1, '... one was sent';
+like $wrong->{err}, qr/stopped: 5 more files were not sent, as the server takes none at this address: nothing at this address .* \(HTTP 405\)\./,
+    '... and one line tells of the others';
 my $watch = $ctl->run('upload', '--url', "$server->{url}/revoked", '--watch', "$dir/six");
 is $watch->{code}, 1, 'a drop folder is given up';
 

@@ -69,7 +69,7 @@ struct upload {
     struct file_body body;
     struct short_reply reply;
     bool was_asked;     /* whether files may be sent */
-    bool is_refused;    /* they may not */
+    const char *refusal; /* they may not: what the server does, or NULL */
     char down[512];     /* why nothing more is sent in this pass, or "" */
     size_t unsent;      /* files, since then */
     unsigned failed;    /* in all attempts, one after the other */
@@ -238,17 +238,19 @@ static void look_for_server(struct upload *upload,
     }
 }
 
-/* Does the answer refuse the sender, and not this file?  403 can also be that
- * of a filter in between, which dislikes what is in one file. */
+/* Does the answer refuse the sender or the address, and not this file?  403 can
+ * also be that of a filter in between, which dislikes what is in one file. */
 static bool is_refusal_of_all(const struct upload *upload, long status)
 {
-    return status == 401 ||
+    return status == 401 || status == 405 ||
            (status == 403 && short_reply_is_forbidden(&upload->reply));
 }
 
-static void refuse_all(struct upload *upload, const char *reason)
+static void refuse_all(struct upload *upload, long status, const char *reason)
 {
-    upload->is_refused = true;
+    upload->refusal = status == 405
+                          ? "takes none at this address"
+                          : "takes none with this token, or without one";
     upload->num_refused++;
     snprintf(upload->down, sizeof(upload->down), "%s", reason);
 }
@@ -276,7 +278,7 @@ static bool is_admitted(struct upload *upload,
         status = perform(upload, reason, size);
         if (is_refusal_of_all(upload, status)) {
             short_reply_reason(&upload->reply, status, reason, size);
-            refuse_all(upload, reason);
+            refuse_all(upload, status, reason);
             return false;
         }
     }
@@ -340,7 +342,7 @@ static enum upload_outcome put_upload(struct upload *upload, const char *path,
             return UPLOAD_FAILED;
         }
         if (is_refusal_of_all(upload, status)) {
-            refuse_all(upload, reason);
+            refuse_all(upload, status, reason);
         }
         if (!may_pass(status)) {
             return status >= 300 && status < 500 ? UPLOAD_REFUSED
@@ -375,10 +377,10 @@ static void send_file(struct upload *upload, const char *path, FILE *file,
     }
     if (upload->down[0] != '\0') {
         upload->unsent++;
-        upload->num_refused += upload->is_refused;
+        upload->num_refused += upload->refusal != NULL;
         upload_report_unsent(&upload->report,
-                             upload->is_refused ? UPLOAD_REFUSED
-                                                : UPLOAD_FAILED,
+                             upload->refusal != NULL ? UPLOAD_REFUSED
+                                                     : UPLOAD_FAILED,
                              path, text, upload->down);
         return;
     }
@@ -619,10 +621,10 @@ static void tell_unsent(struct upload *upload)
             "symcachectl upload: stopped: %zu more file%s not sent, as the "
             "server %s: ",
             upload->unsent, upload->unsent == 1 ? " was" : "s were",
-            upload->is_refused ? "takes none with this token, or without one"
-                               : "cannot be reached or takes none");
+            upload->refusal != NULL ? upload->refusal
+                                    : "cannot be reached or takes none");
         printable_put(stderr, upload->down);
-        fputs(upload->is_refused
+        fputs(upload->refusal != NULL
                   ? ".\n"
                   : ". The same command goes on there later: it "
                     "skips what the server has.\n",
@@ -710,7 +712,7 @@ static int make_headers(struct upload *upload)
  * Looks repeatedly.  A file that is written changes its ctime, and is uploaded
  * once the ctime is some seconds old.  One that could not be sent is taken
  * again in the next pass.  Ends if the server refuses the token, which is read
- * once.
+ * once, or takes nothing at the address.
  */
 static void watch_folder(struct upload *upload, int argc, char **argv)
 {
@@ -719,7 +721,7 @@ static void watch_folder(struct upload *upload, int argc, char **argv)
         watched_files_begin(&upload->watched);
         take_operands(upload, argc, argv);
         fflush(stdout);
-        if (upload->is_refused) {
+        if (upload->refusal != NULL) {
             return;
         }
         sleep(WATCH_SECONDS);
