@@ -136,7 +136,9 @@ static int symbfile_check_key(struct symbfile_upload *symbfile,
         *wrong = "this requires \"Authorization: APIKey\" and a key";
         return 401;
     }
-    *wrong = "the API key is unknown";
+    *wrong = secret != NULL || token != NULL
+                 ? "the API key is unknown"
+                 : "the API key must be \"ID:SECRET\", in base64";
     return 403;
 }
 
