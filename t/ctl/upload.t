@@ -394,7 +394,7 @@ is_deeply [map { -e $_ ? 1 : 0 } @absent], [1, 0, 1],
     'behind the number, up to lastid.txt';
 is $ctl->run('watch', @on, '--once', "$dir/share")->{out}, '', 'nothing new';
 $ctl->is($ctl->run('watch', @on, '--once', $dir), 3, undef,
-    qr{^symcachectl: \Q$dir\E/000Admin/lastid\.txt: No such file}, 'no store of symstore.exe');
+    qr{^symcachectl: \Q$dir\E/000Admin/lastid\.txt: No such file or directory; the folder must be a symbol store of symstore\.exe$}, 'no store of symstore.exe');
 
 # --- a server that is not whole
 

@@ -141,6 +141,7 @@ int watch_command(int argc, char **argv)
 {
     struct watch watch = {0};
     const char *after = NULL;
+    char reason[128];
     unsigned number = 0;
     const struct option_spec specs[] = {CLIENT_OPTIONS(watch.settings),
                                         {"--after", NULL, &after},
@@ -161,7 +162,11 @@ int watch_command(int argc, char **argv)
              "%s/" ADMIN "/lastid.txt", watch.folder);
     watch.last = number;
     if (after == NULL && !watch_read_last(&watch, &watch.last)) {
-        return command_fail(COMMAND_IO, watch.last_path, strerror(errno));
+        snprintf(reason, sizeof(reason), "%s%s", strerror(errno),
+                 errno == ENOENT ? "; the folder must be a symbol store of "
+                                   "symstore.exe"
+                                 : "");
+        return command_fail(COMMAND_IO, watch.last_path, reason);
     }
     for (code = look_for_transactions(&watch); !watch.is_once;
          code = look_for_transactions(&watch)) {
