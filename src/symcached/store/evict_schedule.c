@@ -106,11 +106,13 @@ static void say_refused(struct evict *evict, const cJSON *space,
     if (!evict->said) {
         log_warn(0,
                  "clean: nothing is removed for a file of %" PRIu64
-                 " bytes%s: on the file system of \"%s\" %.0f may be had, "
-                 "%s of what is free, removable and under way there",
+                 " bytes%s: it can have %.0f bytes on the file system of "
+                 "\"%s\", %s of those that are free, can be freed, or belong "
+                 "to files that are being received",
                  request->bytes, claim ? " that is announced" : "",
+                 share_of(space, request),
                  cJSON_GetStringValue(cJSON_GetObjectItem(space, "path")),
-                 share_of(space, request), claim ? "a quarter" : "half");
+                 claim ? "a quarter" : "half");
     }
     evict->said = true;
 }
