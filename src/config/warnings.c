@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include "base/origin.h"
 #include "base/stat_timeout.h"
@@ -244,9 +245,10 @@ static bool warn_can_write(const char *path, char *why, size_t size)
  * it is not a service by who checks, who is the user that it runs as. */
 static void warn_of_root(struct warnings_teller *warnings,
                          const struct systemd_unit *unit, const char *key,
-                         const char *path)
+                         const char *path, const struct cache_config *cache)
 {
     char why[PATH_MAX];
+    struct statvfs fs;
     mode_t mode;
 
     /* before anything in this process waits for the disk */
@@ -259,6 +261,13 @@ static void warn_of_root(struct warnings_teller *warnings,
         warn_of(warnings, "%s: \"%s\" cannot be written to: %s", key, path,
                 why);
     }
+    if (statvfs(path, &fs) == 0 &&
+        cache->min_free > (uint64_t)fs.f_blocks * fs.f_frsize) {
+        warn_of(warnings,
+                "cache.min_free is more than the file system of %s has, "
+                "\"%s\": all new files are refused there",
+                key, path);
+    }
 }
 
 static void warn_of_roots(struct warnings_teller *warnings,
@@ -268,13 +277,17 @@ static void warn_of_roots(struct warnings_teller *warnings,
     char key[128];
     size_t i;
 
-    warn_of_root(warnings, unit, "downloads", config->downloads);
-    warn_of_root(warnings, unit, "uploads.root", config->uploads.root);
+    warn_of_root(warnings, unit, "downloads", config->downloads,
+                 &config->cache);
+    warn_of_root(warnings, unit, "uploads.root", config->uploads.root,
+                 &config->cache);
     warn_of_root(warnings, unit, "symbolication.symbolicator.tenants.root",
-                 config->symbolication.symbolicator.tenants.root);
+                 config->symbolication.symbolicator.tenants.root,
+                 &config->cache);
     for (i = 0; i < config->nstores; i++) {
         snprintf(key, sizeof(key), "stores.%s.root", config->stores[i].name);
-        warn_of_root(warnings, unit, key, config->stores[i].root);
+        warn_of_root(warnings, unit, key, config->stores[i].root,
+                     &config->cache);
     }
 }
 

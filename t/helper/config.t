@@ -449,6 +449,18 @@ for (['"1g"', 1], ['"1g", "max_size": "1g"', 1], ['"1g", "max_size": "0"', 1], [
         : "symcached: configuration FILE is good\n", "total_size of $size";
 }
 
+for (['"1024t"', 1], ['"1k"', 0], ['"99%"', 0]) {
+    my ($size, $is_warned) = @$_;
+    my $root = $t->dir;
+    ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", '
+        . "\"cache\": {\"min_free\": $size}, \"downloads\": \"/nowhere/d\", \"stores\": {\"s\": {\"root\": \"$root\", "
+        . "\"sources\": [\"a\"], \"transcoders\": $transcoder}}, $source}");
+    is $out, $is_warned
+        ? 'symcached: warning: cache.min_free is more than the file system of stores.s.root has, '
+        . "\"$root\": all new files are refused there\nsymcached: configuration FILE has no error, and 1 warning\n"
+        : "symcached: configuration FILE is good\n", "min_free of $size";
+}
+
 my $tokens = $t->write_file('tokens', "# none yet\n");
 ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "uploads": '
     . "{\"root\": \"/nowhere\", \"listen\": \"unix:/tmp/u\", \"tokens\": \"\@$tokens\"}, "
