@@ -159,7 +159,7 @@ static void write_thread(struct json_writer *w,
                          const struct apple_report *report,
                          const struct apple_thread *thread, bool has_registers)
 {
-    const struct apple_frame *frames = report->frames + thread->first;
+    const struct apple_frame *frame, *before = NULL;
     size_t i;
 
     json_write_open(w, '{');
@@ -169,8 +169,9 @@ static void write_thread(struct json_writer *w,
     }
     json_put_open(w, "frames", '[');
     for (i = 0; i < thread->num_frames; i++) {
-        write_frame(w, &frames[i], i > 0 ? &frames[i - 1] : NULL,
-                    report->has_names);
+        frame = &report->frames[thread->first + i];
+        write_frame(w, frame, before, report->has_names);
+        before = frame;
     }
     json_write_close(w, ']');
     json_write_close(w, '}');
