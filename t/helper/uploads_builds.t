@@ -373,6 +373,7 @@ ok !has(61) && !has(62) && !-e "$root/.try/" . path(63), 'several builds';
 $ctl->is(ctl('builds', '--product', 'q'), 1, qr/^$/, qr/: no such build\n/, 'none is left');
 
 put(61, "?product=q&build=$_") for 1, 1, 2, 3; # twice to one
+were_sent_before();
 like out('forget', '--product', 'q', '--build', '[12]', @admin),
     qr{\A(?:kept: in other builds  1 file\nremoved  the build  q  -  [12]\n?){2}\z},
     'forget tells of each build what others have';
