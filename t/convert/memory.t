@@ -34,9 +34,9 @@ plan skip_all => 'no C compiler'
 
 sub run {
     my ($n, @args) = @_;
+    unlink "$work/out";
     my $pid = fork() // die "fork: $!";
 
-    unlink "$work/out";
     if ($pid == 0) {
         @ENV{qw(LD_PRELOAD FAIL_AT)} = ($shim, $n) if $n;
         open STDERR, '>', "$work/err";
@@ -62,7 +62,8 @@ sub fail_each {
     for (my $n = 1;; $n++) {
         my ($code, $failed, $err, $out) = run($n, @args);
         if (!$failed) {
-            push @wrong, 'without a failure' if $code || $out ne $want;
+            push @wrong, "without a failure: exit code $code: $err"
+                if $code || $out ne $want;
             return ($n - 1, @wrong);
         }
         push @wrong, "$n: exit code $code: $err"

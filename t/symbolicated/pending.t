@@ -122,8 +122,8 @@ is $r->{http}, 503, 'later it is lost';
 is $r->{detail}, 'the answer was not kept, as there was no room for it',
     'and says so';
 is metric('answers_lost_total'), 1, 'that is counted';
-like $t->symbolicated_log, qr/\[warn\].*the answer of call $id has \d+ bytes, for which "symbolication.symbolicator.kept_size" has no room/,
-    'and logged';
+my $lost = qr/\[warn\].*the answer of call $id has \d+ bytes, for which "symbolication.symbolicator.kept_size" has no room/;
+ok $t->wait_until('a line of it', sub { $t->symbolicated_log =~ $lost }), 'and logged';
 
 # --- what is pending runs
 

@@ -535,9 +535,12 @@ $r = ask($names);
 is $r->{status}, 200, 'a profile of a machine is not too much' or diag substr $r->{raw}, 0, 300;
 $names =~ s/\[unknown\] \(\/lib\/0\)/run_loop (\/lib\/0)/g;
 ok $r->{body} eq $names, '... addresses are those of the process of each sample';
-$r = ask(memGzip('{"threads":[' . '0,' x 10_000_000 . '0]}'));
-is $r->{status}, 413, 'one that takes more memory than the worker may have' or diag $r->{raw};
-like $r->{body}, qr/more memory/, '... which is told';
+SKIP: {
+    skip 'a worker may have all memory under a sanitizer', 2 if $ENV{SYMCACHE_SAN};
+    $r = ask(memGzip('{"threads":[' . '0,' x 10_000_000 . '0]}'));
+    is $r->{status}, 413, 'one that takes more memory than the worker may have' or diag $r->{raw};
+    like $r->{body}, qr/more memory/, '... which is told';
+}
 
 $t->finish;
 done_testing;
