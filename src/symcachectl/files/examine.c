@@ -323,7 +323,7 @@ int examine_unified(int fd, const char *name, struct unified_path *path,
                                       .result_size = sizeof(result),
                                       .error = result.error,
                                       .error_size = sizeof(result.error)};
-    struct stat st;
+    struct stat st = {0};
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
         snprintf(error, size, EXAMINE_EMPTIED);
@@ -381,7 +381,7 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
                                       .result_size = sizeof(result),
                                       .error = result.error,
                                       .error_size = sizeof(result.error)};
-    struct stat st;
+    struct stat st = {0};
 
     snprintf(result.name, sizeof(result.name), "%s", name);
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
@@ -416,7 +416,7 @@ int examine_place(int fd, const char *name, struct symstore_path *place,
 
 int examine_file(int fd, struct examine_result *result)
 {
-    struct stat st;
+    struct stat st = {0};
 
     memset(result, 0, sizeof(*result));
     result->kind = examine_sniff(fd);
