@@ -207,6 +207,19 @@ static void a_probe_is_cancelled(void **state)
     assert_int_equal(fleet->tier->nputs, 0);
 }
 
+static void run_original(struct fleet *fleet, int fd,
+                         enum tier_original_mode mode)
+{
+    int ended = fleet->ended;
+
+    assert_non_null(tiers_store_original(fleet->tiers, fleet->config,
+                                         "c.pdb/" ID "/c.pdb", fd, mode, "",
+                                         on_end, fleet));
+    while (fleet->ended == ended) {
+        assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
+    }
+}
+
 /* The looks before them succeed. */
 static void writes_fail(void **state)
 {
@@ -218,25 +231,15 @@ static void writes_fail(void **state)
         assert_int_equal(fleet->tier->put.breaker.state, BREAKER_CLOSED);
         /* each has hung for ten seconds */
         fleet->tier->put.breaker.since -= 10500;
-        assert_non_null(tiers_store_original(
-            fleet->tiers, fleet->config, "c.pdb/" ID "/c.pdb", fd,
-            TIER_ORIGINAL_KEEP, "", on_end, fleet));
-        while (fleet->ended < i) {
-            assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
-        }
+        run_original(fleet, fd, TIER_ORIGINAL_KEEP);
     }
     assert_int_equal(fleet->tier->put.breaker.state, BREAKER_OPEN);
 
     /* a look alone does not show that files are taken again */
     fleet->tier->put.breaker.until = 0;
     for (i = 4; i <= 5; i++) {
-        assert_non_null(tiers_store_original(
-            fleet->tiers, fleet->config, "c.pdb/" ID "/c.pdb", fd,
-            i == 4 ? TIER_ORIGINAL_LOOK : TIER_ORIGINAL_KEEP, "", on_end,
-            fleet));
-        while (fleet->ended < i) {
-            assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
-        }
+        run_original(fleet, fd,
+                     i == 4 ? TIER_ORIGINAL_LOOK : TIER_ORIGINAL_KEEP);
         assert_int_equal(fleet->tier->put.breaker.state, BREAKER_CLOSED);
         assert_int_equal(tiers_refuse_files(fleet->tiers,
                                             fleet->config->uploads.tier),
@@ -258,12 +261,7 @@ static void looks_fail(void **state)
                          i < 4 ? BREAKER_CLOSED : BREAKER_OPEN);
         is_gone = i < 4;
         fleet->tier->put.breaker.until = 0;
-        assert_non_null(tiers_store_original(
-            fleet->tiers, fleet->config, "d.pdb/" ID "/d.pdb", fd,
-            TIER_ORIGINAL_LOOK, "", on_end, fleet));
-        while (fleet->ended < i) {
-            assert_int_equal(event_base_loop(fleet->base, EVLOOP_ONCE), 0);
-        }
+        run_original(fleet, fd, TIER_ORIGINAL_LOOK);
     }
     assert_int_equal(fleet->tier->put.breaker.state, BREAKER_CLOSED);
     assert_false(
