@@ -36,11 +36,12 @@ $t->write_file("both/crash.pdb/$id/crash.sym",
 my $so = qx(zstd -qdc @{[$t->data('convert/elf/gcc-5.so.zst')]});
 my ($build) = qx(readelf -n @{[$t->write_file('so', $so)]}) =~ /Build ID: (\w+)/
     or die 'no build id';
-my $so_id = do {
-    my @b = map { hex } unpack('(A2)16', $build);
-    sprintf('%02X%02X%02X%02X%02X%02X%02X%02X', @b[3, 2, 1, 0, 5, 4, 7, 6])
+sub debug_id {
+    my @b = map { hex } unpack('(A2)16', $_[0]);
+    return sprintf('%02X%02X%02X%02X%02X%02X%02X%02X', @b[3, 2, 1, 0, 5, 4, 7, 6])
         . join('', map { sprintf '%02X', $_ } @b[8 .. 15]) . '0';
-};
+}
+my $so_id = debug_id($build);
 $t->write_file("native/_.debug/elf-buildid-sym-$build/_.debug", $so);
 
 my $our = [$t->program('pdb2symcache'), '-pdb', '{pdb}'];
@@ -73,8 +74,8 @@ $t->start_nginx(join('', map { "location /$_/ {
 my $uri = "crash.pdb/$id/crash.sym";
 my $r = $t->get("/native/$uri");
 is $r->{status}, 200, 'text of a PDB' or diag $t->helper_log;
-my ($first) = split /\n/, $r->{body};
-is $first, "MODULE windows x86 $id crash.pdb", 'its first line is that of dump_syms';
+sub first_line { $_[0]{body} =~ s/\n.*//sr }
+is first_line($r), "MODULE windows x86 $id crash.pdb", 'its first line is that of dump_syms';
 is_deeply records($r->{body}, 'STACK'), records($reference, 'STACK'),
     'the same unwind information';
 
@@ -117,6 +118,21 @@ like $r->{body}, qr/^FUNC \w+ \w+ 0 outer::/m,
     'names are readable';
 like $r->{body}, qr/^INLINE 0 \d+ \d+ \d+ \w+ \w+$/m, 'inlined calls';
 like $r->{body}, qr/^STACK CFI INIT /m, 'unwind information';
+
+# --- of files that lie under another name: a program, and one whose name no other
+#     transcoder gets to see
+
+my $program = qx(zstd -qdc @{[$t->data('convert/elf/clang-5.so.zst')]});
+my ($program_build) = qx(readelf -n @{[$t->write_file('program', $program)]})
+    =~ /Build ID: (\w+)/ or die 'no build id';
+$t->write_file("native/app/elf-buildid-$program_build/app", $program);
+my $program_id = debug_id($program_build);
+$r = $t->get("/native/app/$program_id/app.sym?code_file=app&code_id=$program_build");
+is $r->{status}, 200, 'text of a program' or diag $t->helper_log;
+is first_line($r), "MODULE Linux x86_64 $program_id app", 'has its name';
+$t->write_file("native/my crash.pdb/$id/my crash.pdb", $crash);
+$r = $t->get("/native/my%20crash.pdb/$id/my%20crash.sym");
+is first_line($r), "MODULE windows x86 $id my crash.pdb", 'a name with a blank';
 
 # --- of a PDB for x64, with the unwind information of its image
 

@@ -6,7 +6,8 @@
  *   work/run/       the process's working directory, empty
  *   work/out/       {out} and _NT_SYMCACHE_PATH
  *   work/symbols/   _NT_SYMBOL_PATH, empty: nothing is to be downloaded there
- *   work/in/in.pdb  {pdb}, if it is not to be seen under its own name
+ *   work/in/in.pdb  {pdb}, if it is not to be seen under its own name; or
+ *                   work/in/<its name>, if it does not lie under that
  *   work/tmp/       /tmp of a confined process
  *
  * Our own converter leaves nothing but its output, so for it work/ itself is
@@ -373,20 +374,39 @@ static int transcode_mkdir(const struct transcode *transcode, const char *name,
 
 /*
  * Clients choose the names of PDBs.  One that means something to a shell, to
- * Windows or in another encoding is never passed on: {pdb} is then a link to
- * the file, with a fixed name in the work directory.  So it is for originals
- * that do not lie under the name of their key.
+ * Windows or in another encoding is only passed on to our own converter, which
+ * writes it into Breakpad's text.
  */
+static bool is_passed_on(const struct transcode *transcode)
+{
+    return !transcode->transcoder->fixed_input &&
+           (pdb_name_is_plain(transcode->key.name) ||
+            transcode_proves(transcode->transcoder));
+}
+
+static void use_fixed_name(symcache_key_t *key)
+{
+    uint8_t kind = key->kind; /* a new name resets both */
+    uint8_t id_type = key->id_type;
+
+    symcache_name_parse(TRANSCODE_INPUT, strlen(TRANSCODE_INPUT), key);
+    key->kind = kind;
+    key->id_type = id_type;
+}
+
+/* Makes {pdb} a link in the work directory, for an original that does not lie
+ * under the name of its key, or whose name is not passed on. */
 static int rename_input(struct transcode *transcode)
 {
-    uint8_t kind = transcode->key.kind; /* a new name resets both */
-    uint8_t id_type = transcode->key.id_type;
     char folder[PATH_MAX], *pdb;
 
     if (transcode_mkdir(transcode, "in", folder) != 0) {
         return -1;
     }
-    if (asprintf(&pdb, "%s/" TRANSCODE_INPUT, folder) < 0) {
+    if (!is_passed_on(transcode)) {
+        use_fixed_name(&transcode->key);
+    }
+    if (asprintf(&pdb, "%s/%s", folder, transcode->key.name) < 0) {
         errno = ENOMEM;
         return -1;
     }
@@ -400,10 +420,6 @@ static int rename_input(struct transcode *transcode)
 
     free(transcode->pdb);
     transcode->pdb = pdb;
-    symcache_name_parse(TRANSCODE_INPUT, strlen(TRANSCODE_INPUT),
-                        &transcode->key);
-    transcode->key.kind = kind;
-    transcode->key.id_type = id_type;
     return 0;
 }
 
