@@ -121,6 +121,16 @@ no_jobs();
 like noted(), qr/ $builder$/, 'and not taken from the tier';
 $t->wait_until('where it is replaced', sub { stored() == 2 });
 
+# --- another machine takes it from there
+
+my @noted = split / /, noted();
+cmp_ok hex $noted[3], '>', 0, 'what its PDB has is noted';
+Test::Symcache::remove_tree($t->path($_)) for 'store', 'downloads';
+is lookup(), 200, 'another machine has it from the tier';
+is $t->metric('symcached_tier_gets_total{result="hit"}'), 1, '... and nowhere else';
+is join(' ', (split / /, noted())[0, 1, 3, 4]), join(' ', @noted[0, 1, 3, 4]),
+    '... with its source, extent, features and builder';
+
 is $t->stop_symcached, 0, 'symcached stops';
 $t->finish;
 done_testing;

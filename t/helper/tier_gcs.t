@@ -52,9 +52,9 @@ my $plain = $t->read_file($fleet->file);
 is Compress::Zlib::memGunzip("$body"), $plain, 'the object is the file, gzipped';
 my ($put) = grep { $_->{method} eq 'PUT' } $gcs->requests;
 my %meta = map { $_ => $put->{headers}{"x-goog-meta-symcache-$_"} }
-    qw(sha256 size source quality);
+    qw(sha256 size source quality features);
 is_deeply \%meta, { sha256 => sha256_hex($plain), size => length $plain,
-    source => 'local', quality => 'full' }, 'its metadata, by Google\'s names';
+    source => 'local', quality => 'full', features => '7' }, 'its metadata, by Google\'s names';
 is $put->{headers}{'x-goog-if-generation-match'}, '0', 'only where nothing is';
 is $fleet->ask($fleet->absent), 404, 'an absent key';
 is requests(), 'GET', 'cold and absent: one GET';

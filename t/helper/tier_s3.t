@@ -55,9 +55,9 @@ is Compress::Zlib::memGunzip("$body"), $plain, 'the object is the file, gzipped'
 is $headers->{'content-type'}, 'application/vnd.ms-symcache; version=9.0.0',
     'its type';
 my %meta = map { $_ => $headers->{"x-amz-meta-symcache-$_"} }
-    qw(sha256 size source quality);
+    qw(sha256 size source quality features);
 is_deeply \%meta, { sha256 => sha256_hex($plain), size => length $plain,
-    source => 'local', quality => 'full' }, 'its metadata';
+    source => 'local', quality => 'full', features => '7' }, 'its metadata';
 my ($put) = grep { $_->{method} eq 'PUT' } $s3->requests;
 is $put->{headers}{'if-none-match'}, '*', 'only where nothing is';
 is $fleet->ask($key), 200, 'a hit on the disk';

@@ -101,6 +101,12 @@ static void test_read(void **state)
     assert_string_equal(meta.source, "msdl.2");
     assert_true(meta.publics_only);
     assert_string_equal(meta.mac, SHA);
+    assert_int_equal(meta.features, 0);
+    assert_int_equal(meta.builder, 0);
+    assert_null(tier_meta_read(
+        &meta, BOTH "source: a\nquality: full\nfeatures: 2f\nbuilder: 12\n"));
+    assert_int_equal(meta.features, 0x2f);
+    assert_int_equal(meta.builder, 12);
 }
 
 static void test_refused(void **state)
@@ -123,6 +129,10 @@ static void test_refused(void **state)
         {BOTH "source: a\nquality: best\n", "a bad quality"},
         {BOTH "source: a\n", "source or quality alone"},
         {BOTH "quality: full\n", "source or quality alone"},
+        {BOTH "features: -1\n", "a bad features"},
+        {BOTH "features: 12345678\n", "a bad features"},
+        {BOTH "builder: f\n", "a bad builder"},
+        {BOTH "builder: \n", "a bad builder"},
         {BOTH "machine: " SHA "\n", "a bad machine"},
         {BOTH "machine: \n", "a bad machine"},
         {BOTH "mac: no\n", "a bad mac"},
@@ -152,6 +162,10 @@ static void test_mac(void **state)
     other = meta;
     other.publics_only = true;
     assert_false(tier_meta_is_signed(&other, NAME, KEY));
+    /* a former release knows nothing of these */
+    other = meta;
+    other.features = other.builder = 1;
+    assert_true(tier_meta_is_signed(&other, NAME, KEY));
     other = meta;
     other.size++;
     assert_false(tier_meta_is_signed(&other, NAME, KEY));

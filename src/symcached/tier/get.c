@@ -151,11 +151,18 @@ static void refuse_object(struct tier_get *get, enum refusal why,
 
 static void object_hit(struct tier_get *get)
 {
-    if (get->meta.source[0] != '\0') {
-        provenance_note(get->file, get->meta.source,
-                        get->meta.publics_only ? SYMCACHE_EXTENT_PUBLICS
-                                               : SYMCACHE_EXTENT_FULL,
-                        0);
+    const struct tier_meta *meta = &get->meta;
+    struct provenance provenance = {
+        .extent = meta->publics_only ? SYMCACHE_EXTENT_PUBLICS
+                                     : SYMCACHE_EXTENT_FULL,
+        .checked = time(NULL),
+        .features = meta->features,
+        .builder = meta->builder,
+    };
+
+    if (meta->source[0] != '\0') {
+        memcpy(provenance.source, meta->source, sizeof(provenance.source));
+        provenance_write(get->file, &provenance);
     }
     if (get->call.stored != 0) {
         tier_attribute_write(get->file, get->call.stored);

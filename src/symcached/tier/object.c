@@ -108,6 +108,18 @@ static bool object_read_size(uint64_t *size, const char *value)
     return *end == '\0' && *size > 0;
 }
 
+/* Reads a number of at most seven digits. */
+static bool object_read_number(unsigned *number, const char *value, int base)
+{
+    char *end;
+
+    if (!isxdigit((unsigned char)value[0]) || strlen(value) > 7) {
+        return false;
+    }
+    *number = (unsigned)strtoul(value, &end, base);
+    return *end == '\0';
+}
+
 /* The name of a source, or of a part of a symbol path: what field_name()
  * takes.  It goes into an attribute where a blank ends it. */
 static bool object_read_source(char to[SYMCACHE_PROVENANCE_SOURCE + 1],
@@ -139,13 +151,16 @@ enum {
     OBJECT_SIZE,
     OBJECT_SOURCE,
     OBJECT_PUBLICS,
+    OBJECT_FEATURES,
+    OBJECT_BUILDER,
     OBJECT_MACHINE,
     OBJECT_MAC,
     LINES
 };
 
-static const char *const line_names[LINES] = {"sha256", "size", "source",
-                                              "quality", "machine", "mac"};
+static const char *const line_names[LINES] = {
+    "sha256",   "size",    "source",  "quality",
+    "features", "builder", "machine", "mac"};
 
 static bool object_read_value(struct tier_meta *meta, int line,
                               const char *value)
@@ -159,6 +174,10 @@ static bool object_read_value(struct tier_meta *meta, int line,
         return object_read_source(meta->source, value);
     case OBJECT_PUBLICS:
         return object_read_publics(&meta->publics_only, value);
+    case OBJECT_FEATURES:
+        return object_read_number(&meta->features, value, 16);
+    case OBJECT_BUILDER:
+        return object_read_number(&meta->builder, value, 10);
     case OBJECT_MACHINE:
         return object_read_hex(meta->machine, value,
                                SYMCACHE_UPLOAD_MACHINE_DIGITS);
@@ -186,7 +205,7 @@ const char *tier_meta_read(struct tier_meta *meta, const char *lines)
 {
     static const char *const wrong[LINES] = {
         "a bad sha256", "a bad size", "a bad source", "a bad quality",
-        "a bad machine", "a bad mac"};
+        "a bad features", "a bad builder", "a bad machine", "a bad mac"};
     char value[256];
     const char *p = lines, *colon, *end;
     unsigned seen = 0;
@@ -233,6 +252,14 @@ void tier_meta_print(const struct tier_meta *meta, char *buf)
         n += (size_t)snprintf(buf + n, TIER_META_MAX - n,
                               "source: %s\nquality: %s\n", meta->source,
                               meta->publics_only ? "publics" : "full");
+    }
+    if (meta->features != 0) {
+        n += (size_t)snprintf(buf + n, TIER_META_MAX - n, "features: %x\n",
+                              meta->features);
+    }
+    if (meta->builder != 0) {
+        n += (size_t)snprintf(buf + n, TIER_META_MAX - n, "builder: %u\n",
+                              meta->builder);
     }
     if (meta->machine[0] != '\0') {
         n += (size_t)snprintf(buf + n, TIER_META_MAX - n, "machine: %s\n",

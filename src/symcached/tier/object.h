@@ -17,6 +17,9 @@
  *   size      of the file in bytes
  *   source    what its original came from, see store/provenance.h; or missing
  *   quality   "full" or "publics"; with source only
+ *   features  what its original has and
+ *   builder   which converter of ours made it, as the attribute of the file has
+ *             them (proto/provenance.h); or missing
  *   maker     who stored it; for people
  *   machine   of an original: which one was given it last, and decides how long
  *             it is kept; or missing
@@ -43,6 +46,7 @@ struct tier_meta {
     uint64_t size;
     char source[SYMCACHE_PROVENANCE_SOURCE + 1]; /* "" if it is not known */
     bool publics_only;
+    unsigned features, builder; /* 0 if they are not known */
     char machine[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1]; /* "" if it is not
                                                          known */
     char mac[DIGEST_HEX + 1]; /* "" if there is none */

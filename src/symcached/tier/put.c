@@ -315,7 +315,6 @@ static void on_sums(void *arg, const struct checksum *sum)
     struct tier_call *call = &put->call;
     struct tier_meta meta = {0};
     struct provenance provenance;
-    int rc;
 
     put->task = NULL;
     if (sum->errnum != 0) {
@@ -327,6 +326,8 @@ static void on_sums(void *arg, const struct checksum *sum)
     if (provenance_read(put->path, &provenance)) {
         memcpy(meta.source, provenance.source, sizeof(meta.source));
         meta.publics_only = provenance.extent != SYMCACHE_EXTENT_FULL;
+        meta.features = provenance.features;
+        meta.builder = provenance.builder;
     }
     if (!put_is_same(put)) {
         skip_put(put, "it was replaced meanwhile");
@@ -338,10 +339,9 @@ static void on_sums(void *arg, const struct checksum *sum)
     tier_meta_print(&meta, call->lines);
     call->size = sum->size[1];
     memcpy(call->body_sha256, sum->sha256[1], sizeof(call->body_sha256));
-
-    rc = put->what == PUT_FRESH ? tier_type_of(call->config)->fresh(call)
-                                : tier_type_of(call->config)->put(call);
-    if (rc != 0) {
+    if ((put->what == PUT_FRESH ? tier_type_of(call->config)->fresh(call)
+                                : tier_type_of(call->config)->put(call)) !=
+        0) {
         put_failed(put, "it cannot be sent", errno);
     }
 }

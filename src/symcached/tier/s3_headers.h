@@ -8,7 +8,7 @@
 
 #include "call.h"
 
-#define S3_HEADERS_MAX 12 /* more are left out */
+#define S3_HEADERS_MAX 16 /* more are left out */
 
 /* {.n = 0} has none.  It is not copied: the list points into it. */
 struct s3_headers {
