@@ -176,6 +176,14 @@ like $said, qr{no source map of these scripts in release "web\@9" without a dist
     '... and which release and path that is';
 $said = qx(@command --release web\@1 --dist 8 --why '$trace' 2>&1);
 like $said, qr/^\s+list release-\w{64} \(release "web\@1", dist "8"\): not found\n/m, '... and dist';
+my $alone = single({ type => 'minified_source', url => '~/js/x.js',
+    headers => { sourcemap => 'x.js.map' } }, slurp("$shop/terser.js"));
+is $u->send_bundle($alone, version => 'web@5')->{state}, 'ok', 'a script comes without its map';
+$said = qx(@command --release web\@5 --why '$trace' 2>&1);
+is_deeply [$said =~ s/.*source_map: //rs =~ /^\s+(entry .*)/mg],
+    [map { "entry $_/js/x.js.map in sentry://project_debug_file/" . sha1_hex($alone)
+        . ': not found' } 'https://cdn.example.com', '~'],
+    '... for which its bundle is asked once by each name' or diag $said;
 is $u->send_bundle(bundle('terser', undef, '{"version":3,"sources":[],"mappings":"ACAA"}'),
     version => 'web@4')->{state}, 'ok', 'a damaged map comes';
 like qx(@command --release web\@4 '$trace' 2>&1),

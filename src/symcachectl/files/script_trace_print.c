@@ -179,6 +179,10 @@ static void print_trace_why_file(const cJSON *file, const char *release)
             printable_put(stderr, release);
             fputs(")", stderr);
         }
+        if (cJSON_GetObjectItemCaseSensitive(asked, "bundle") != NULL) {
+            fputs(" in ", stderr);
+            printable_put_field(stderr, asked, "bundle");
+        }
         fprintf(stderr, ": %s\n", printable_field(asked, "answer"));
         attempts = cJSON_GetObjectItemCaseSensitive(asked, "attempts");
         cJSON_ArrayForEach(attempt, attempts)

@@ -102,6 +102,7 @@ static void js_files_find_file(struct js_files *files,
                                struct js_file *file)
 {
     if (!js_artifacts_find(files, type, url, debug_id, file)) {
+        file->asked = NULL; /* all of them are asked again */
         if (!js_artifacts_ask(files, url, debug_id, file)) {
             file->state = JS_FILE_PENDING;
             return;
