@@ -8,12 +8,14 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fd_close.h"
 #include "fd_readable.h"
 #include "thread.h"
@@ -73,35 +75,74 @@ static void on_ready(evutil_socket_t fd, short what, void *arg)
     task_cancel(task);
 }
 
-struct task *task_start(struct event_base *base, unsigned seconds,
-                        const struct task_calls *calls, void *arg)
+/* Returns NULL when out of memory; arg is then dropped. */
+static struct task *task_new(const struct task_calls *calls, void *arg)
 {
     struct task *task = calloc(1, sizeof(*task));
-    int rc = ENOMEM;
 
     if (task == NULL) {
         calls->drop(arg);
-        errno = rc;
+        errno = ENOMEM;
         return NULL;
     }
     LIST_INSERT_HEAD(&tasks, task, entry);
     atomic_init(&task->holders, 2);
     task->calls = calls;
     task->arg = arg;
-    task->limit.tv_sec = (time_t)seconds;
     task->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    task->event = event_new(base, task->ready, EV_READ, on_ready, task);
+    return task;
+}
 
-    if (task->ready != -1 && task->event != NULL && await_task(task) == 0) {
-        rc = thread_start(task_run, task);
-    }
-    if (rc != 0) {
+/* Returns the task, or NULL with errno if that is not 0. */
+static struct task *task_begun(struct task *task, int errnum)
+{
+    if (errnum != 0) {
         atomic_store(&task->holders, 1);
         task_cancel(task);
-        errno = rc;
+        errno = errnum;
         return NULL;
     }
     return task;
+}
+
+struct task *task_start(struct event_base *base, unsigned seconds,
+                        const struct task_calls *calls, void *arg)
+{
+    struct task *task = task_new(calls, arg);
+    int rc = ENOMEM;
+
+    if (task == NULL) {
+        return NULL;
+    }
+    task->limit.tv_sec = (time_t)seconds;
+    task->event = event_new(base, task->ready, EV_READ, on_ready, task);
+    if (task->ready != -1 && task->event != NULL && await_task(task) == 0) {
+        rc = thread_start(task_run, task);
+    }
+    return task_begun(task, rc);
+}
+
+struct task *task_wait(unsigned ms, const struct task_calls *calls, void *arg,
+                       bool *late)
+{
+    struct task *task = task_new(calls, arg);
+    uint64_t began = clock_ms();
+    struct pollfd ready;
+    unsigned waited;
+    int rc;
+
+    if (task == NULL) {
+        return NULL;
+    }
+    ready = (struct pollfd){.fd = task->ready, .events = POLLIN};
+    rc = task->ready != -1 ? thread_start(task_run, task) : ENOMEM;
+    for (waited = 0; rc == 0 && waited < ms; waited = clock_since(began)) {
+        if (poll(&ready, 1, (int)(ms - waited)) > 0) {
+            break;
+        }
+    }
+    *late = !atomic_load(&task->returned);
+    return task_begun(task, rc);
 }
 
 void task_cancel(struct task *task)

@@ -31,6 +31,15 @@ struct task_calls {
 struct task *task_start(struct event_base *base, unsigned seconds,
                         const struct task_calls *calls, void *arg);
 
+/*
+ * Starts a task, and waits for it so many milliseconds at most: done is not
+ * called.  With *late, run has not returned in time, and arg must not be
+ * touched.  The caller ends the task with task_cancel() in either case.
+ * Returns NULL with errno; arg is then dropped.
+ */
+struct task *task_wait(unsigned ms, const struct task_calls *calls, void *arg,
+                       bool *late);
+
 /* Makes sure that done is not called any more.  run cannot be stopped, and
  * its result is dropped.  NULL is allowed. */
 void task_cancel(struct task *task);

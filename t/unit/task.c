@@ -145,9 +145,44 @@ static void is_cancelled(void **state)
     assert_int_equal(work.done, 0);
 }
 
+static void is_waited_for(void **state)
+{
+    struct work work;
+    struct task *task;
+    bool late;
+
+    begin(&work, true);
+    task = task_wait(60000, &calls, &work, &late);
+    assert_non_null(task);
+    assert_false(late);
+    assert_false(pthread_equal(work.runner, pthread_self()));
+    assert_int_equal(drops, 0);
+    task_cancel(task);
+    end(&work);
+
+    begin(&work, false);
+    task = task_wait(1, &calls, &work, &late);
+    assert_non_null(task);
+    assert_true(late);
+    task_cancel(task);
+    assert_int_equal(drops, 0);
+    eventfd_write(work.gate, 1);
+    end(&work);
+    assert_int_equal(work.done, 0);
+}
+
 static void has_no_thread(void **state)
 {
     struct work work;
+    bool late;
+
+    begin(&work, true);
+    thread_error = EAGAIN;
+    errno = 0;
+    assert_null(task_wait(60000, &calls, &work, &late));
+    assert_int_equal(errno, EAGAIN);
+    thread_error = 0;
+    end(&work);
 
     begin(&work, true);
     thread_error = EAGAIN;
@@ -165,6 +200,7 @@ int main(void)
         cmocka_unit_test(is_told),
         cmocka_unit_test(is_late),
         cmocka_unit_test(is_cancelled),
+        cmocka_unit_test(is_waited_for),
         cmocka_unit_test(has_no_thread),
     };
 

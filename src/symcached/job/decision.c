@@ -68,30 +68,57 @@ decision_find_versions(const struct store_config *store,
     return store_download_find(path) ? 1 : 0;
 }
 
+/* The thread's own. */
+struct decision_look {
+    char root[PATH_MAX];
+    bool has_uploads[2]; /* those of try builds: the second one */
+    symcache_key_t keys[2];
+    size_t nkeys;
+    int64_t newest;
+};
+
+static void run_decision_look(void *data)
+{
+    struct decision_look *look = data;
+    char root[PATH_MAX];
+    int64_t changed;
+    int is_try;
+    size_t i;
+
+    for (is_try = 0; is_try < 2; is_try++) {
+        snprintf(root, sizeof(root), "%.1024s%s", look->root,
+                 is_try ? "/" UPLOADS_TRY : "");
+        for (i = 0; look->has_uploads[is_try] && i < look->nkeys; i++) {
+            changed = upload_index_changed(root, &look->keys[i]);
+            look->newest = changed > look->newest ? changed : look->newest;
+        }
+    }
+}
+
 int64_t decision_uploads_changed(const struct store_config *store,
                                  const struct config *config,
                                  const symcache_key_t *key, const char *hints)
 {
-    int64_t changed, newest = NEGCACHE_NO_UPLOADS;
-    symcache_key_t code_id;
-    bool has_code_id;
-    char root[PATH_MAX];
-    int is_try;
+    struct decision_look look = {
+        .nkeys = 1,
+        .newest = NEGCACHE_NO_UPLOADS,
+        .has_uploads = {config_store_has_uploads(store, false),
+                        config_store_has_uploads(store, true)}};
 
-    has_code_id = hints != NULL && key->id_type == SYMCACHE_ID_DEBUG &&
-                  original_id_read_code_id(&code_id, key, hints);
-    for (is_try = 0; is_try < 2 && config->uploads.root != NULL; is_try++) {
-        if (!config_store_has_uploads(store, is_try)) {
-            continue;
-        }
-        snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
-                 is_try ? "/" UPLOADS_TRY : "");
-        changed = upload_index_changed(root, key);
-        newest = changed > newest ? changed : newest;
-        changed = has_code_id ? upload_index_changed(root, &code_id) : 0;
-        newest = changed > newest ? changed : newest;
+    if (config->uploads.root == NULL ||
+        (!look.has_uploads[0] && !look.has_uploads[1])) {
+        return NEGCACHE_NO_UPLOADS;
     }
-    return newest;
+    snprintf(look.root, sizeof(look.root), "%s", config->uploads.root);
+    symcache_key_copy(&look.keys[0], key);
+    if (hints != NULL && key->id_type == SYMCACHE_ID_DEBUG &&
+        original_id_read_code_id(&look.keys[1], key, hints)) {
+        look.nkeys = 2;
+    }
+    return uploads_disk_call(config->uploads.root, run_decision_look, NULL,
+                             &look, sizeof(look)) == 0
+               ? look.newest
+               : 0;
 }
 
 /* When the entry ends that a machine may have made while it saw that there were

@@ -221,7 +221,7 @@ static void second_note_user(const struct job *job, const symcache_key_t *key)
             config_store_has_uploads(job->store, is_try)) {
             snprintf(root, sizeof(root), "%.1024s%s",
                      job->config->uploads.root, is_try ? "/" UPLOADS_TRY : "");
-            upload_index_note_user(root, key, &job->key);
+            uploads_disk_note_user(root, key, &job->key);
         }
     }
 }

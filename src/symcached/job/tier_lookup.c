@@ -47,7 +47,7 @@ static bool note_asked(const struct job *job, const char *file)
         source = job->store->sources[i];
         if (strcmp(source->name, provenance.source) == 0 &&
             config_source_is_uploads(source)) {
-            return upload_index_note_asked(source->path, &job->key) == 0;
+            return uploads_disk_note_asked(source->path, &job->key) == 0;
         }
     }
     return true;

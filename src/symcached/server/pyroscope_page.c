@@ -206,7 +206,7 @@ static bool pyroscope_is_there(const struct config *config, bool only_try,
              only_try ? "/" UPLOADS_TRY : "");
     snprintf(folder, sizeof(folder), "elf-buildid-%.*s",
              PYROSCOPE_BUILD_ID_MAX, file->build_id);
-    (void)upload_index_find(root, folder, names);
+    (void)uploads_disk_find(root, folder, names);
     for (i = 0; i < names->n && !found; i++) {
         found = !names->list[i].is_asked && !names->list[i].is_text &&
                 strcmp(names->list[i].text, file->name) == 0;

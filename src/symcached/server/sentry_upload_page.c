@@ -386,7 +386,7 @@ static int sentry_page_check(const struct config *config,
     int errnum = 0;
 
     if (status == 0 && (page == PAGE_FILES || page == PAGE_ARTIFACTS)) {
-        errnum = root_mark_check(config);
+        errnum = uploads_disk_check(config);
     }
     if (errnum != 0) { /* a list would say that there are no files */
         *wrong = strerror(errnum);

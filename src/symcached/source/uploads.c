@@ -110,7 +110,7 @@ static bool uploads_note_asked(struct lookup *lookup)
     if (strcmp(lookup->key.name, SYMCACHE_NAME_NONE) == 0) {
         return true;
     }
-    errnum = upload_index_note_asked(walk->root, &lookup->key);
+    errnum = uploads_disk_note_asked(walk->root, &lookup->key);
     if (errnum == 0) {
         return true;
     }
@@ -178,6 +178,15 @@ static void uploads_look_in_folder(struct lookup *lookup)
     lookup_dir(lookup, &dir);
 }
 
+static void uploads_index_is_silent(struct lookup *lookup)
+{
+    const struct uploads_walk *walk = lookup->state;
+
+    snprintf(lookup->place, sizeof(lookup->place), "%s", walk->root);
+    lookup_attempt_here(lookup, SOURCE_FAILED, "the index does not answer");
+    lookup_end(lookup);
+}
+
 static void uploads_on_look(void *arg, bool late)
 {
     const struct uploads_look *look = arg;
@@ -186,10 +195,7 @@ static void uploads_on_look(void *arg, bool late)
 
     lookup_set_step(lookup, LOOKUP_BETWEEN_STEPS, NULL);
     if (late) {
-        snprintf(lookup->place, sizeof(lookup->place), "%s", walk->root);
-        lookup_attempt_here(lookup, SOURCE_FAILED,
-                            "the index does not answer");
-        lookup_end(lookup);
+        uploads_index_is_silent(lookup);
         return;
     }
     if (look->lost != 0) { /* so it may have what was not found */
@@ -217,10 +223,15 @@ static void uploads_look_into_index(struct lookup *lookup)
     static const struct task_calls calls = {uploads_run_look, uploads_on_look,
                                             uploads_free_look};
     struct uploads_walk *walk = lookup->state;
-    struct uploads_look *look = calloc(1, sizeof(*look));
+    struct uploads_look *look;
     struct task *task;
 
     walk->looked = true;
+    if (uploads_disk_hangs(lookup->config->uploads.root)) {
+        uploads_index_is_silent(lookup); /* or threads would pile up */
+        return;
+    }
+    look = calloc(1, sizeof(*look));
     if (look == NULL) {
         lookup_fail(lookup, "index");
         return;

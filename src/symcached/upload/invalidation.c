@@ -71,7 +71,8 @@ static bool invalidate_name(struct invalidation *invalidation,
 }
 
 /* The names by which one of the ids of a file is known.  Returns false if
- * these cannot be seen for want of descriptors or memory. */
+ * these cannot be seen for want of descriptors or memory, or while the disk
+ * hangs. */
 static bool invalidation_find_names(struct upload_index_names *names,
                                     const struct config *config,
                                     const symcache_key_t *id, bool is_try)
@@ -86,10 +87,10 @@ static bool invalidation_find_names(struct upload_index_names *names,
     names->n = names->nhashes = 0;
     names->has_user = false;
     while (n-- > 0) {
-        errnum = upload_index_find(root, folders[n], names);
+        errnum = uploads_disk_find(root, folders[n], names);
         done = done && !is_scarce(errnum);
     }
-    return done;
+    return done && !uploads_disk_hangs(config->uploads.root);
 }
 
 /* Drops what was made of other files with the names or lines that the file

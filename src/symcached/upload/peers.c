@@ -231,7 +231,7 @@ void peers_look(struct peers *peers)
     char *former = peers->root, path[PATH_MAX];
 
     if (root == NULL || (former != NULL && strcmp(root, former) == 0) ||
-        root_mark_check(config) != 0) {
+        uploads_disk_check(config) != 0) {
         return;
     }
     peers->root = strdup(root);

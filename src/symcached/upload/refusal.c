@@ -3,6 +3,7 @@
  */
 #include "upload.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -83,8 +84,11 @@ void upload_refuse_errno(struct upload *upload, int errnum, const char *what)
 
     upload_path_print(path, sizeof(path), upload);
     log_error(errnum, "upload%s: %s", path, what);
-    upload_refuse(upload, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
-                  strerror(errnum));
+    upload_refuse(upload,
+                  disk_is_full(errnum)   ? 507
+                  : errnum == ETIMEDOUT ? 503
+                                        : 500,
+                  "%s: %s", what, strerror(errnum));
 }
 
 /* The thread's own. */

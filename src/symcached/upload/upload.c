@@ -436,20 +436,94 @@ static void clear_root(struct uploads *uploads, const char *root)
     }
 }
 
-/* The root is another one after a reload. */
-static int upload_open_root(struct uploads *uploads, const char *root)
+/* Where an upload is worked on, see uploads_disk_call(). */
+struct upload_place {
+    struct config *config; /* reference */
+    struct workdir *former; /* of another root, or NULL */
+    struct workdir *workdir; /* NULL: is to be opened */
+    bool is_opened;          /* it was */
+    char work[WORKDIR_PATH_MAX];
+    int disk;
+    int errnum;
+};
+
+static void run_upload_place(void *data)
 {
-    if (strcmp(uploads->root != NULL ? uploads->root : "", root) != 0) {
-        clear_root(uploads, root);
-        workdir_close(uploads->workdir);
+    struct upload_place *place = data;
+
+    workdir_close(place->former);
+    place->former = NULL;
+    place->errnum = root_mark_check(place->config);
+    if (place->errnum != 0) {
+        return;
+    }
+    if (place->workdir == NULL) {
+        place->workdir = workdir_open(place->config->uploads.root);
+        place->is_opened = place->workdir != NULL;
+    }
+    if (place->workdir == NULL ||
+        workdir_make(place->workdir, place->work) != 0) {
+        place->errnum = errno;
+        place->work[0] = '\0';
+        return;
+    }
+    place->disk = open(place->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    place->errnum = place->disk < 0 ? errno : 0;
+}
+
+/* Others may work in a folder that was there before. */
+static void drop_upload_place(void *data)
+{
+    struct upload_place *place = data;
+
+    fd_close(place->disk);
+    if (place->is_opened) {
+        workdir_close(place->workdir);
+    } else if (place->work[0] != '\0') {
+        workdir_remove(place->work);
+    }
+    config_unref(place->config);
+}
+
+/* What a thread may be working with is left to the next start. */
+static struct workdir *take_workdir(struct uploads *uploads)
+{
+    struct workdir *workdir = uploads->workdir;
+
+    uploads->workdir = NULL;
+    return uploads->root != NULL && uploads_disk_hangs(uploads->root)
+               ? NULL
+               : workdir;
+}
+
+/* The root is another one after a reload.  Returns 0, or an errno. */
+static int upload_take_place(struct upload *upload)
+{
+    struct uploads *uploads = upload->uploads;
+    const char *root = upload->config->uploads.root;
+    struct upload_place place = {.disk = -1};
+    int errnum;
+
+    if (uploads->root == NULL || strcmp(uploads->root, root) != 0) {
+        if (!uploads_disk_hangs(root)) {
+            clear_root(uploads, root);
+        }
+        place.former = take_workdir(uploads);
         free(uploads->root);
-        uploads->workdir = NULL;
         uploads->root = strdup(root);
     }
-    if (uploads->root != NULL && uploads->workdir == NULL) {
-        uploads->workdir = workdir_open(root);
+    place.config = config_ref(upload->config);
+    place.workdir = uploads->workdir;
+    errnum = uploads_disk_call(root, run_upload_place, drop_upload_place,
+                               &place, sizeof(place));
+    if (errnum != 0) {
+        return errnum;
     }
-    return uploads->workdir != NULL ? 0 : -1;
+    config_unref(place.config);
+    uploads->workdir = place.workdir;
+    memcpy(upload->work, place.work, sizeof(upload->work));
+    upload->disk = place.disk;
+    return place.errnum;
 }
 
 /* Appends a copy of a text; NULL stays NULL. */
@@ -533,6 +607,7 @@ static bool has_root(struct upload *upload)
 static void upload_begin(struct upload *upload)
 {
     struct uploads *uploads = upload->uploads;
+    int errnum;
 
     upload->awaits_turn = false;
     uploads->nwaiting--;
@@ -547,17 +622,10 @@ static void upload_begin(struct upload *upload)
     if (!has_root(upload)) {
         return;
     }
-    errno = root_mark_check(upload->config);
-    if (errno != 0 ||
-        upload_open_root(uploads, upload->config->uploads.root) != 0 ||
-        workdir_make(uploads->workdir, upload->work) != 0) {
-        upload->work[0] = '\0';
-        upload_refuse_errno(upload, errno, "\"uploads.root\" cannot be used");
-        return;
-    }
-    upload->disk = open(upload->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (upload->disk < 0) {
-        upload_refuse_errno(upload, errno, "\"uploads.root\" cannot be used");
+    errnum = upload_take_place(upload);
+    if (errnum != 0) {
+        upload_refuse_errno(upload, errnum,
+                            "\"uploads.root\" cannot be used");
         return;
     }
     if (upload->request.nchunks > 0) {
@@ -760,7 +828,7 @@ bool uploads_are_stopped(const struct uploads *uploads)
 const char *uploads_are_unknown(const struct uploads *uploads,
                                 const struct config *config)
 {
-    int errnum = uploads->stopping ? 0 : root_mark_check(config);
+    int errnum = uploads->stopping ? 0 : uploads_disk_check(config);
 
     return uploads->stopping ? "the helper stops"
            : errnum != 0     ? strerror(errnum)
@@ -783,7 +851,7 @@ void uploads_free(struct uploads *uploads)
     removals_free(uploads->removals);
     recoveries_free(uploads->recoveries);
     peers_free(uploads->peers);
-    workdir_close(uploads->workdir);
+    workdir_close(take_workdir(uploads));
     free(uploads->root);
     free(uploads);
 }

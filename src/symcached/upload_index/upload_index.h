@@ -42,6 +42,7 @@
 #include "debuginfo/identity/identity.h"
 #include "proto/key.h"
 #include "root_mark.h"
+#include "uploads_disk.h"
 
 /* Names of files of one id that are looked at, and of texts. */
 #define UPLOAD_INDEX_NAMES 16

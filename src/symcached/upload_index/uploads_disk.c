@@ -1,0 +1,224 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "uploads_disk.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "base/task.h"
+#include "config/config.h"
+#include "upload_index.h"
+
+#define DISK_MS 3000
+
+/* A call of the loop, and a copy of its data. */
+struct uploads_disk_call {
+    void (*run)(void *data);
+    void (*drop)(void *data); /* or NULL */
+    bool late;
+    max_align_t data[];
+};
+
+/* The disk of the last one that was late, and how many have not come back. */
+static char late_disk[PATH_MAX];
+static atomic_uint nlate;
+
+static void run_disk_call(void *arg)
+{
+    struct uploads_disk_call *call = arg;
+
+    call->run(call->data);
+}
+
+static void drop_disk_call(void *arg)
+{
+    struct uploads_disk_call *call = arg;
+
+    if (call->drop != NULL) {
+        call->drop(call->data);
+    }
+    if (call->late) {
+        log_info(0, "a disk of uploads answers again");
+        atomic_fetch_sub(&nlate, 1);
+    }
+    free(call);
+}
+
+/* Folders of try builds lie on the same disk. */
+static void print_disk(char disk[PATH_MAX], const char *root)
+{
+    char *end;
+
+    snprintf(disk, PATH_MAX, "%s", root);
+    end = strrchr(disk, '/');
+    if (end != NULL && strcmp(end + 1, UPLOADS_TRY) == 0) {
+        *end = '\0';
+    }
+}
+
+bool uploads_disk_hangs(const char *root)
+{
+    char disk[PATH_MAX];
+
+    print_disk(disk, root);
+    return atomic_load(&nlate) > 0 && strcmp(disk, late_disk) == 0;
+}
+
+static int wait_for_disk(const char *root, struct uploads_disk_call *call,
+                         void *data, size_t size)
+{
+    static const struct task_calls calls = {run_disk_call, NULL,
+                                            drop_disk_call};
+    bool late;
+    struct task *task = task_wait(DISK_MS, &calls, call, &late);
+
+    if (task == NULL) {
+        return errno;
+    }
+    if (late) {
+        print_disk(late_disk, root);
+        atomic_fetch_add(&nlate, 1);
+        call->late = true; /* run does not look at it */
+        log_error(0, "the disk of \"%s\" does not answer: what needs it is "
+                     "refused until it does", late_disk);
+    } else {
+        memcpy(data, call->data, size);
+        call->drop = NULL;
+    }
+    task_cancel(task);
+    return late ? ETIMEDOUT : 0;
+}
+
+int uploads_disk_call(const char *root, void (*run)(void *data),
+                      void (*drop)(void *data), void *data, size_t size)
+{
+    struct uploads_disk_call *call = NULL;
+    int rc = ETIMEDOUT;
+
+    if (!uploads_disk_hangs(root)) {
+        call = malloc(sizeof(*call) + size);
+        rc = ENOMEM;
+    }
+    if (call == NULL) {
+        if (drop != NULL) {
+            drop(data);
+        }
+        return rc;
+    }
+    *call = (struct uploads_disk_call){.run = run, .drop = drop};
+    memcpy(call->data, data, size);
+    return wait_for_disk(root, call, data, size);
+}
+
+/* the mark ----------------------------------------------------------------- */
+
+struct uploads_disk_check {
+    struct config *config; /* reference */
+    int errnum;
+};
+
+static void run_check(void *data)
+{
+    struct uploads_disk_check *check = data;
+
+    check->errnum = root_mark_check(check->config);
+}
+
+static void drop_check(void *data)
+{
+    config_unref(((struct uploads_disk_check *)data)->config);
+}
+
+int uploads_disk_check(const struct config *config)
+{
+    struct uploads_disk_check check = {
+        .config = config_ref((struct config *)config)};
+    int rc = uploads_disk_call(config->uploads.root, run_check, drop_check,
+                               &check, sizeof(check));
+
+    if (rc == 0) {
+        drop_check(&check);
+        rc = check.errnum;
+    }
+    return rc;
+}
+
+/* the index ---------------------------------------------------------------- */
+
+struct uploads_disk_find {
+    char root[PATH_MAX];
+    char folder[SYMSTORE_ID_SIZE];
+    struct upload_index_names names;
+    int errnum;
+};
+
+static void run_find(void *data)
+{
+    struct uploads_disk_find *find = data;
+
+    find->errnum = upload_index_find(find->root, find->folder, &find->names);
+}
+
+int uploads_disk_find(const char *root, const char *folder,
+                      struct upload_index_names *names)
+{
+    struct uploads_disk_find find = {.names = *names};
+    int rc;
+
+    snprintf(find.root, sizeof(find.root), "%s", root);
+    snprintf(find.folder, sizeof(find.folder), "%s", folder);
+    rc = uploads_disk_call(root, run_find, NULL, &find, sizeof(find));
+    if (rc == 0) {
+        *names = find.names;
+        rc = find.errnum;
+    }
+    return rc;
+}
+
+struct uploads_disk_note {
+    char root[PATH_MAX];
+    symcache_key_t key;
+    symcache_key_t user;
+    int errnum;
+};
+
+static void run_note_asked(void *data)
+{
+    struct uploads_disk_note *note = data;
+
+    note->errnum = upload_index_note_asked(note->root, &note->key);
+}
+
+int uploads_disk_note_asked(const char *root, const symcache_key_t *key)
+{
+    struct uploads_disk_note note = {.errnum = 0};
+    int rc;
+
+    snprintf(note.root, sizeof(note.root), "%s", root);
+    symcache_key_copy(&note.key, key);
+    rc = uploads_disk_call(root, run_note_asked, NULL, &note, sizeof(note));
+    return rc != 0 ? rc : note.errnum;
+}
+
+static void run_note_user(void *data)
+{
+    const struct uploads_disk_note *note = data;
+
+    upload_index_note_user(note->root, &note->key, &note->user);
+}
+
+void uploads_disk_note_user(const char *root, const symcache_key_t *key,
+                            const symcache_key_t *user)
+{
+    struct uploads_disk_note note = {.errnum = 0};
+
+    snprintf(note.root, sizeof(note.root), "%s", root);
+    symcache_key_copy(&note.key, key);
+    symcache_key_copy(&note.user, user);
+    (void)uploads_disk_call(root, run_note_user, NULL, &note, sizeof(note));
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env perl
+
+# The disk of "uploads.root" hangs: what does not need it goes on, and what does
+# is refused, until it answers again.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::HangingDisk;
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+
+plan skip_all => 'a library is preloaded, which sanitizers do not take'
+    if $ENV{SYMCACHE_SAN};
+
+my $u = Test::Uploads->new(cache => { retry_errors_after => '1s' });
+my $t = $u->t;
+my $disk = Test::HangingDisk->new($t, $t->path('uploads'))
+    or plan skip_all => Test::HangingDisk::why();
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+my @bearer = ('Authorization: Bearer 0123456789abcdef0123456789abcdef');
+my %place = map { $_ => "$_/$id/$_" } qw(crash.pdb new.pdb);
+
+# nginx writes bodies to another disk
+mkdir $t->path('spool') or die $!;
+$u->{uploads} = { spool => $t->path('spool') };
+$t->stop_nginx;
+$u->start_nginx('/srv/uploads/.spool' => $t->path('spool'),
+                '/srv/uploads' => $t->path('uploads'));
+my $config = $u->config;
+$config->{limits}{$_} = '1s' for qw(first_byte_time breaker_pause);
+$t->stop_symcached;
+$t->start_symcached($config, env => $disk->env);
+
+sub path { "/v1/symcache/default/$_[0]/" . ($_[1] // $id) . '?version=9.0.0&wait=60' }
+sub ask { $t->helper('GET', path(@_))->{status} }
+my $absent = '1' x 33;
+
+is $u->put($place{'crash.pdb'}, $pdb)->{status}, 201, 'it works: an upload';
+is ask('crash.pdb'), 200, '... its SymCache';
+is ask('absent.pdb', $absent), 404, '... and an absent key';
+
+# Returns after the first question to the disk, which is not the loop's.
+sub hang {
+    my ($what, $begin) = @_;
+    $disk->hang;
+    my $r = $begin->();
+    $t->wait_until("$what: a call hangs", sub { $disk->waiting });
+    is $t->helper('GET', '/healthz')->{status}, 200, "$what: the loop goes on";
+    is_deeply [$disk->waiting('loop')], [], '... and has asked the disk for nothing';
+    return $r;
+}
+
+sub release {
+    $disk->release;
+    $t->wait_until('the disk answers again',
+        sub { $t->helper_log !~ /does not answer(?!.*answers again)/s });
+}
+
+my $held = hang('a lookup', sub {
+    $t->open_http($t->helper_socket, 'GET', path('other.pdb', '2' x 33)) });
+is ask('crash.pdb'), 200, 'what is made is served';
+is ask('absent.pdb', $absent), 404, 'what was absent stays absent';
+is $t->read_response($held, 'GET')->{status}, 503, 'what was asked for is not absent';
+like $t->helper_log, qr{the disk of "\S+/uploads" does not answer}, 'the log says why';
+is ask("more$_.pdb", '3' x 33), 503, 'another one' for 1 .. 3;
+is scalar(grep m{/\.index}, $disk->waiting), 1, 'one thread waits for the index';
+my $r = $u->put($place{'new.pdb'}, $pdb);
+is $r->{status}, 503, 'an upload';
+like $r->{raw}, qr/^Retry-After:/mi, '... may be sent again';
+is $u->request('HEAD', "/symbols/$place{'new.pdb'}", '', @Test::Uploads::token)->{status},
+    503, 'a look before an upload';
+is_deeply [$disk->waiting('loop')], [], 'the loop has asked the disk for nothing';
+release();
+is $u->put($place{'new.pdb'}, $pdb)->{status}, 201, 'it answers again: an upload';
+$t->wait_until('what is absent', sub { ask('other.pdb', '2' x 33) == 404 });
+
+$t->stop_symcached;
+$t->stop_nginx;
+$t->finish;
+done_testing;
