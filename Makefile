@@ -95,7 +95,7 @@ USES_symbolicated-worker = worker_pool reports stackwalk disassembly symbolicati
                     derived sandbox base proto
 USES_pdb2symcache = debuginfo symbolication json derived sandbox base proto
 USES_symcachectl  = symbolicated disassembly converter debuginfo reports symbolication json \
-                    stackwalk derived sandbox base proto
+                    stackwalk derived config sandbox base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
 $(error PACKAGES is yes or no, and not "$(PACKAGES)")

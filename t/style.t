@@ -123,7 +123,7 @@ $may{'symcachectl/files/kinds'} = 'proto derived symbolication symcachectl/files
     . ' symcachectl/terminal';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api symbolicated/files symcachectl/files";
-$may{symcachectl} = "$ctl symcachectl/files";
+$may{symcachectl} = "$ctl config symcachectl/files";
 
 # symbolicated: protocols know nothing of how modules are got
 my $common = 'base proto config json derived derived/symcache'

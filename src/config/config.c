@@ -8,7 +8,6 @@
 #include <string.h>
 #include "base/array.h"
 #include "field.h"
-#include "json_file.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symcached.sock"
 #define DEFAULT_DOWNLOADS "/var/cache/symcached/downloads"

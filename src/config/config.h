@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bucket.h"
+#include "json_file.h"
 #include "layout.h"
 #include "location_map.h"
 #include "name_pattern.h"

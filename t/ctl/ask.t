@@ -332,12 +332,28 @@ SKIP: {
     chmod 0700, $t->path('closed');
 }
 
+my $n = 0;
 for ([3, qr/\Q${\$t->path('none')}\E: cannot connect: No such file.*\n.*running there\?/,
       'no socket', 'jobs', '--socket', 'unix:' . $t->path('none')],
      [3, qr/none\.json: No such file/, 'no configuration',
       'jobs', '-c', $t->path('none.json')],
-     [3, qr/gate: no configuration: see/, 'none that can be read',
-      'jobs', '-c', $t->path('gate')],
+     [3, qr/gate: is empty/, 'an empty one', 'jobs', '-c', $t->path('gate')],
+     (map {
+         my ($text, $reason, @command) = @$_;
+         [3, qr/^symcachectl: \S+wrong$n\.json:$reason\n\z/, "one of '$text'",
+          @command, '-c', $t->write_file('wrong' . $n++ . '.json', $text)]
+     } ['[]', '1: must be an object', 'jobs'],
+       ["{\n\"listen\": \"\" }", '2: listen: must not be empty', 'jobs'],
+       ["{\n\n\"admin_listen\": [] }", '3: admin_listen: must be a string', 'jobs'],
+       ["{ \"listen\": \"h:1\",\n\"listen_token\": 1 }",
+        '2: listen_token: must be a string', 'jobs'],
+       ["{\"symbolication\":\n\"on\" }", '2: symbolication: must be an object',
+        'symbolicate', "crash.pdb/$id", '0x1000'],
+       ["{ \"listen\" 1 }", '1: not valid JSON near column 12', 'jobs'],
+       ["{\"stores\": {\"default\": {\n\"root\": \"\" } } }",
+        '2: stores\.default\.root: must not be empty', 'ls'],
+       ["{\"uploads\": {\n\"root\": 1 } }", '2: uploads\.root: must be a string',
+        'uploads', 'ls']),
      [2, qr/unknown-store.*--store/s, 'an unknown store',
       'why', @socket, '--store', 'none', "crash.pdb/$id"],
      [2, qr/unknown option: --frob/, 'an option', 'why', '--frob'],
