@@ -95,6 +95,11 @@ is_deeply [grep { !-e } @old], [], 'and has not';
 is $code, 1, 'no configuration';
 ($code) = clean('--bogus', '2>/dev/null');
 is $code, 2, 'a wrong option';
+for my $command (qw(clean tier transcoders)) {
+    my $usage = qx($Test::Symcache::build/symcached --$command --help);
+    is $?, 0, "--$command --help";
+    like $usage, qr/^usage: symcached --$command /, '... on standard output';
+}
 
 SKIP: {
     skip 'needs root and setpriv(1)', 3

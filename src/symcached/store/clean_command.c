@@ -165,6 +165,7 @@ int clean_command(int argc, char **argv,
         {"unknown", no_argument, NULL, 'u'},
         {"dry-run", no_argument, NULL, 'n'},
         {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
     const char *file = default_config;
     struct clean_options options = {0};
@@ -172,7 +173,7 @@ int clean_command(int argc, char **argv,
     char error[1024];
     int c, rc;
 
-    while ((c = getopt_long(argc, argv, "c:", long_options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1) {
         switch (c) {
         case 'C':
             break;
@@ -188,6 +189,9 @@ int clean_command(int argc, char **argv,
         case 'c':
             file = optarg;
             break;
+        case 'h':
+            fputs(clean_usage, stdout);
+            return 0;
         default:
             fputs(clean_usage, stderr);
             return 2;

@@ -43,6 +43,7 @@ struct tier_run {
     const char *name;
     uint64_t older_than; /* seconds; 0 = of any age */
     int is_json;
+    int is_help;
     int dry_run;
     int former;
 
@@ -391,12 +392,6 @@ static int tier_rule_print(const struct tier_run *run)
 
 /* the command -------------------------------------------------------------- */
 
-static int tier_usage_print(void)
-{
-    fputs(usage, stderr);
-    return EXIT_WRONG_USE;
-}
-
 static int tier_run_list(struct tier_run *run)
 {
     bool cleans = strcmp(run->what, "clean") == 0;
@@ -490,12 +485,13 @@ static bool tier_run_read_age(struct tier_run *run, const char *text)
     return true;
 }
 
-/* Returns false if the arguments are wrong. */
+/* Returns false if the usage is to be printed. */
 static bool tier_run_read_arguments(struct tier_run *run, int argc,
                                     char **argv)
 {
     static const struct option options[] = {
         {"tier", no_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},
         {"json", no_argument, NULL, 'j'},
         {"dry-run", no_argument, NULL, 'n'},
         {"former", no_argument, NULL, 'f'},
@@ -504,10 +500,13 @@ static bool tier_run_read_arguments(struct tier_run *run, int argc,
     bool is_clean;
     int c;
 
-    while ((c = getopt_long(argc, argv, "c:", options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "c:h", options, NULL)) != -1) {
         switch (c) {
         case 't':
             break;
+        case 'h':
+            run->is_help = 1;
+            return false;
         case 'j':
             run->is_json = 1;
             break;
@@ -549,7 +548,8 @@ int tier_command(int argc, char **argv, const struct source_type *const *types,
     int rc;
 
     if (!tier_run_read_arguments(&run, argc, argv)) {
-        return tier_usage_print();
+        fputs(usage, run.is_help ? stdout : stderr);
+        return run.is_help ? EXIT_DONE : EXIT_WRONG_USE;
     }
     if (config_read(run.config_file, types, &run.config, error,
                     sizeof(error)) != 0) {

@@ -214,6 +214,7 @@ int transcoders_command(int argc, char **argv,
     static const struct option options[] = {
         {"transcoders", no_argument, NULL, 't'},
         {"init", no_argument, NULL, 'i'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
     const char *file = default_config;
     bool is_transcoder_init = false;
@@ -221,7 +222,11 @@ int transcoders_command(int argc, char **argv,
     char error[1024];
     int c, rc;
 
-    while ((c = getopt_long(argc, argv, "c:", options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "c:h", options, NULL)) != -1) {
+        if (c == 'h') {
+            fputs(transcoders_usage, stdout);
+            return 0;
+        }
         if (c == 'i') {
             is_transcoder_init = true;
         } else if (c == 'c') {
