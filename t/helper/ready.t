@@ -57,6 +57,10 @@ my $shown = sub {
 };
 like $shown->(), qr{^  not ready: no-room\n    \Q$dir\E/store: \S.*$}m,
     '... which symcachectl status shows';
+my ($free, $unit) = split / /, qx(stat -f -c '%a %S' $dir/store);
+like scalar qx($Test::Symcache::build/symcached --clean -c $dir/symcached.json),
+    qr{^\Q$dir\E/store: the disk has \Q${\ sprintf '%.1f', $free * $unit / 1024}\E KiB free, cache\.min_free keeps 1\.0 MiB$}m,
+    '... and symcached --clean, which cannot help';
 unlink $filler;
 becomes('room again', 200, '');
 unlike $shown->(), qr/ready/, '... and symcachectl status does not show it any more';

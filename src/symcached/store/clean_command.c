@@ -42,18 +42,44 @@ static void clean_on_progress(void *arg, const struct evict_tree *tree,
             all > 0 ? (unsigned)(done * 100 / all) : 100, tree->kept.files);
 }
 
-static void clean_print_count(FILE *f, const struct evict_pass_count *count)
+static void clean_print_bytes(uint64_t size)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double bytes = (double)count->bytes;
+    double bytes = (double)size;
     unsigned unit = 0;
 
     while (bytes >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
         bytes /= 1024;
         unit++;
     }
-    fprintf(f, "%" PRIu64 " file%s, %.*f %s", count->files,
-            count->files == 1 ? "" : "s", unit > 0, bytes, units[unit]);
+    printf("%.*f %s", unit > 0, bytes, units[unit]);
+}
+
+static void clean_print_count(const struct evict_pass_count *count)
+{
+    printf("%" PRIu64 " file%s, ", count->files, count->files == 1 ? "" : "s");
+    clean_print_bytes(count->bytes);
+}
+
+/* The disks on which nothing more can be removed, and room is missing. */
+static void clean_print_lack(const struct evict_pass *evict_pass,
+                             const struct cache_config *cache)
+{
+    const struct evict_pass_space *spaces;
+    struct disk_space space;
+    size_t i, n;
+
+    spaces = evict_pass_spaces(evict_pass, &n);
+    for (i = 0; i < n; i++) {
+        if (disk_space_look(spaces[i].path, cache, &space) == 0 &&
+            space.free <= space.kept) {
+            printf("%s: the disk has ", spaces[i].path);
+            clean_print_bytes(space.free);
+            fputs(" free, cache.min_free keeps ", stdout);
+            clean_print_bytes(space.kept);
+            putchar('\n');
+        }
+    }
 }
 
 static void clean_print_summary(const struct evict_pass *evict_pass,
@@ -72,7 +98,7 @@ static void clean_print_summary(const struct evict_pass *evict_pass,
     for (i = 0; i < n; i++) {
         if (trees[i].path[0] != '\0') {
             printf("%s: ", trees[i].path);
-            clean_print_count(stdout, &trees[i].kept);
+            clean_print_count(&trees[i].kept);
             putchar('\n');
         }
     }
@@ -82,7 +108,7 @@ static void clean_print_summary(const struct evict_pass *evict_pass,
             continue;
         }
         printf("%s (%s): ", dry_run ? "would remove" : "removed", words[r]);
-        clean_print_count(stdout, &removed[r]);
+        clean_print_count(&removed[r]);
         putchar('\n');
     }
     if (failed > 0) {
@@ -150,6 +176,7 @@ static int clean_run_pass(const struct config *config,
                            stdout);
     } else {
         clean_print_summary(evict_pass, options->unknown, options->dry_run);
+        clean_print_lack(evict_pass, &config->cache);
     }
     evict_pass_removed(evict_pass, removed, &failed);
     evict_pass_free(evict_pass);
