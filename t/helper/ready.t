@@ -61,6 +61,14 @@ my ($free, $unit) = split / /, qx(stat -f -c '%a %S' $dir/store);
 like scalar qx($Test::Symcache::build/symcached --clean -c $dir/symcached.json),
     qr{^\Q$dir\E/store: the disk has \Q${\ sprintf '%.1f', $free * $unit / 1024}\E KiB free, cache\.min_free keeps 1\.0 MiB$}m,
     '... and symcached --clean, which cannot help';
+my @lost = map { $t->path($_) } 'downloads', 'unmounted';
+rename $lost[0], $lost[1] or die;
+symlink "$lost[1]/none", $lost[0] or die;
+becomes('another disk is lost', 503, 'no-disk');
+like $shown->(), qr{^  not ready: no-disk\n    \Q$dir\E/store: No space left on device, \d+ bytes free, cache\.min_free keeps 1048576\n    \Q$dir\E/downloads: No such file or directory\n}m,
+    '... and symcachectl status has the reason of each';
+unlink $lost[0] or die;
+rename $lost[1], $lost[0] or die;
 unlink $filler;
 becomes('room again', 200, '');
 unlike $shown->(), qr/ready/, '... and symcachectl status does not show it any more';

@@ -134,6 +134,7 @@ static void status_print_disks(const cJSON *answer, const char *words,
                                const char *why, bool is_of_uploads)
 {
     const cJSON *disk;
+    double left, kept;
 
     if (why[0] == '\0') {
         return;
@@ -151,10 +152,11 @@ static void status_print_disks(const cJSON *answer, const char *words,
             printable_put_field(stdout, disk, "path");
             fputs(": ", stdout);
             printable_put_field(stdout, disk, "failure");
-            if (strcmp(why, "no-room") == 0) {
-                printf(", %.0f bytes free, cache.min_free keeps %.0f",
-                       printable_number(disk, "free"),
-                       printable_number(disk, "kept"));
+            left = printable_number(disk, "free");
+            kept = printable_number(disk, "kept");
+            if (printable_number(disk, "size") > 0 && left <= kept) {
+                printf(", %.0f bytes free, cache.min_free keeps %.0f", left,
+                       kept);
             }
             putchar('\n');
         }
