@@ -25,8 +25,8 @@ bool conversion_output(const char *name, symcache_kind_e *output)
 
 bool conversion_has_files(const struct conversion *conversion)
 {
-    const char *const paths[] = {conversion->image, conversion->dwp,
-                                 conversion->symbol_map,
+    const char *const paths[] = {conversion->altlink, conversion->image,
+                                 conversion->dwp, conversion->symbol_map,
                                  conversion->line_mapping};
     struct stat st;
     size_t i;
@@ -35,7 +35,7 @@ bool conversion_has_files(const struct conversion *conversion)
         if (paths[i] == NULL) {
             continue;
         }
-        errno = access(paths[i], R_OK) != 0 ? errno
+        errno = i > 0 && access(paths[i], R_OK) != 0 ? errno
                 : paths[i] != conversion->dwp && stat(paths[i], &st) == 0 &&
                         S_ISDIR(st.st_mode)
                     ? EISDIR

@@ -54,9 +54,9 @@ bool conversion_output(const char *name, symcache_kind_e *output);
 
 /*
  * Can the files that a command line names beside the input be read?  Returns
- * false after a line on standard error about the first that cannot.  The
- * altlink is not one of these: a path that leads nowhere keeps the usual ones
- * from being looked for.
+ * false after a line on standard error about the first that cannot.  An
+ * altlink must be no folder, but a path that leads nowhere keeps the usual
+ * ones from being looked for.
  */
 bool conversion_has_files(const struct conversion *conversion);
 

@@ -52,7 +52,7 @@ my $n = 0;
 $text .= sprintf "FUNC %x 10 0 %s\n%x 10 7 0\n", 0x1000 + 0x10 * $n++, $_->[0],
     0x1000 + 0x10 * ($n - 1) for @$resolve;
 my $sym = spew("$work/names.sym", $text);
-for my $option ('--symbol-map', '--line-mapping', '--image') {
+for my $option ('--symbol-map', '--line-mapping', '--image', '--altlink') {
     my ($code, $said) = convert($option, $work, $sym);
     is $code, 2, "$option: a folder";
     like $said, qr/\Q$work\E: cannot be opened: Is a directory/, '... which is said';
