@@ -168,13 +168,13 @@ my %http = (type => 'http', url => 'https://h/a');
 my %gcs = (type => 'gcs', bucket => 'b');
 my %all = (layout => 'symstore', casing => 'default');
 for (
-    [{ %gcs, prefix => 'p', client_email => 'a@b', private_key => "-----BEGIN \nx\n" },
+    [{ %gcs, prefix => 'p', client_email => 'a@b', private_key => "-----BEGIN \nx\n-----END \n" },
      { %gcs, %all, layout => 'native', prefix => 'p', client_email => 'a@b',
-       private_key => '-----BEGIN \nx\n' }],
+       private_key => '-----BEGIN \nx\n-----END \n' }],
     # in one line, as in Google's file, and with the line ends of Windows
     map({ [{ %gcs, client_email => 'a@b', private_key => $_, layout => { type => 'ssqp' } },
-           { %gcs, %all, layout => 'ssqp', client_email => 'a@b', private_key => '-----BEGIN \nx\n' }] }
-        '-----BEGIN \nx\n', "-----BEGIN \r\nx\r\n"),
+           { %gcs, %all, layout => 'ssqp', client_email => 'a@b', private_key => '-----BEGIN \nx\n-----END \n' }] }
+        '-----BEGIN \nx\n-----END \n', "-----BEGIN \r\nx\r\n-----END \r\n"),
     [{ %gcs, bearer_token => 't', layout => { type => 'symstore_index2' } },
      { %gcs, %all, token => 't', layout => 'two_tier' }],
     [{ type => 's3', bucket => 'b', region => 'r', access_key => 'i', secret_key => 's',

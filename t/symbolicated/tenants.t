@@ -201,7 +201,8 @@ for (['a folder', { type => 'filesystem', id => 'x', path => '/' }],
      ["this machine's keys", { %s3, aws_credentials_provider => 'container' }],
      ['half of an account', { type => 'gcs', id => 'x', bucket => 'b', client_email => 'a@b' }],
      map({ ["a key that is none, '$_'", { type => 'gcs', id => 'x', bucket => 'b', client_email => 'a@b',
-        private_key => $_ }] } '', 'MIIEvQIBADANBgkq', '@/etc/hosts')) {
+        private_key => $_ }] } '', 'MIIEvQIBADANBgkq', '@/etc/hosts',
+        '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq')) {
     my ($what, $source) = @$_;
     is function(request($source)), 422, $what;
 }

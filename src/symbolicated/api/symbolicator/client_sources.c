@@ -436,11 +436,21 @@ static bool read_s3_source(struct schema_walk *walk,
            schema_fail_member(walk, "access_key", "has a colon");
 }
 
+/* Has a text the lines around a key in PEM?  What is between them is for
+ * symcached to read. */
+static bool has_pem_lines(const char *text, size_t size)
+{
+    static const char begin[] = "-----BEGIN ", end[] = "-----END ";
+    const char *at = memmem(text, size, begin, sizeof(begin) - 1);
+
+    return at != NULL && memmem(at, (size_t)(text + size - at), end,
+                                sizeof(end) - 1) != NULL;
+}
+
 /* Google's private keys come with line ends, or with "\n" in their place. */
 static bool read_gcs_source(struct schema_walk *walk,
                             struct client_source *source)
 {
-    static const char mark[] = "-----BEGIN ";
     const struct json *json = walk->json;
     uint32_t key = source->found[CLIENT_PRIVATE_KEY];
 
@@ -458,8 +468,7 @@ static bool read_gcs_source(struct schema_walk *walk,
     if (json->values[key].size > SECRET_SIZE) {
         return schema_fail_member(walk, "private_key", "is too long");
     }
-    return memmem(json_text(json, key), json->values[key].size, mark,
-                  sizeof(mark) - 1) != NULL ||
+    return has_pem_lines(json_text(json, key), json->values[key].size) ||
            schema_fail_member(walk, "private_key", "is not a key in PEM");
 }
 
