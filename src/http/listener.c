@@ -31,11 +31,28 @@
 #define LISTENER_TRIES 10
 #define PAUSE_NS 50000000
 
+static const struct {
+    int errnum;
+    const char *text;
+} listener_hints[] = {
+    {ENOENT, "; make its folder, and let this user write there"},
+    {EACCES, "; let this user write in its folder, or use this port"},
+    {EADDRINUSE, "; is this daemon running already?"},
+    {EEXIST, ", which is no socket; remove it"}};
+
 static int fail_to_listen(char *error, size_t size, const char *address,
                           int errnum)
 {
-    snprintf(error, size, "cannot listen on \"%s\": %s", address,
-             strerror(errnum));
+    const char *hint = "";
+    size_t i;
+
+    for (i = 0; i < sizeof(listener_hints) / sizeof(listener_hints[0]); i++) {
+        if (listener_hints[i].errnum == errnum) {
+            hint = listener_hints[i].text;
+        }
+    }
+    snprintf(error, size, "cannot listen on \"%s\": %s%s", address,
+             strerror(errnum), hint);
     errno = errnum;
     return -1;
 }
