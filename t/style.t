@@ -314,6 +314,8 @@ my %long = (
         'the steps of a seek, which each lead to any other one',
     'src/symcached/guest/guests.c' => 'one table of stores, and who may have one',
     'src/symcached/tier/s3.c' => 'one request each, and what each answer to it means',
+    'src/symcached/server/upload_page.c' =>
+        'one request each, and what each outcome of it is answered',
     'src/symcached/upload/upload.c' =>
         'the steps of one upload, and the turn of each',
     'src/symcachectl/helper/upload.c' =>

@@ -16,6 +16,8 @@ my $u = Test::Uploads->new(cache => { retry_errors_after => '1s' });
 my $t = $u->t;
 my $id = $Test::Symcache::key{'crash.pdb'};
 my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+sub head { $u->request('HEAD', "/symbols/crash.pdb/$id/crash.pdb", '', @Test::Uploads::token, @_)
+    ->{status} }
 sub ask { $t->helper('GET', "/v1/debuginfo/default/other.pdb/$id?version=1.0.0&wait=60")
     ->{status} }
 
@@ -38,13 +40,15 @@ my $file = "/api/0/projects/acme/web/files/dsyms/?id=crash.pdb/$id/crash.pdb";
 is $u->request('GET', $file, '', @bearer)->{status}, 200, 'the file of the project';
 rename $t->path('uploads/crash.pdb'), $t->path('away') or die $!;
 is $u->request('GET', $file, '', @bearer)->{status}, 404, 'if it is gone: 404';
+is head(), 404, '... and HEAD of its path';
 symlink 'crash.pdb', $t->path('uploads/crash.pdb') or die $!;
 is $u->request('GET', $file, '', @bearer)->{status}, 503, 'if its folder cannot be read: 503';
+is head(), 503, '... and HEAD of its path';
 unlink $t->path('uploads/crash.pdb') or die $!;
 rename $t->path('away'), $t->path('uploads/crash.pdb') or die $!;
 
 SKIP: {
-    skip 'not under a sanitizer', 1 if $Test::Symcache::san;
+    skip 'not under a sanitizer', 3 if $Test::Symcache::san;
     my $shim = $t->path('shim.so');
     $t->write_file('shim.c', <<'C');
 #include <errno.h>
@@ -78,12 +82,14 @@ static int without(const char *path, int flags, unsigned mode)
 OPEN(open)
 OPEN(open64)
 C
-    skip 'no C compiler', 1
+    skip 'no C compiler', 3
         if system('cc', '-shared', '-fPIC', '-w', '-o', $shim, $t->path('shim.c')) != 0;
     $t->stop_symcached;
     $t->start_symcached($u->config, env => { LD_PRELOAD => $shim });
     is $u->request('GET', $dsyms, '', @bearer)->{status}, 503,
         'without a descriptor for a file, a list: 503';
+    is head(), 200, '... HEAD knows its size';
+    is head('Want-Repr-Digest: sha-256=1'), 503, '... and not its digest: 503';
 }
 
 # --- an entry that cannot be written

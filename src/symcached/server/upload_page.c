@@ -364,16 +364,25 @@ static void upload_reply_head(const struct upload_page *page, uint64_t size)
     reply_empty(page->req, 200);
 }
 
-static void upload_on_looked(void *arg, const char *digest, uint64_t size)
+/* What cannot be looked at can be there. */
+static void upload_answer_absent(const struct upload_page *page, int errnum)
+{
+    upload_answer_error(
+        page, errnum == ENOENT || errnum == ENOTDIR ? 404 : 503,
+        strerror(errnum));
+}
+
+static void upload_on_looked(void *arg, const char *digest, uint64_t size,
+                             int errnum)
 {
     const struct upload_page *page = arg;
 
     if (digest == NULL) {
-        reply_empty(page->req, 404);
-        return;
+        upload_answer_absent(page, errnum);
+    } else {
+        reply_header(page->req, SYMCACHE_HEADER_DIGEST, digest);
+        upload_reply_head(page, size);
     }
-    reply_header(page->req, SYMCACHE_HEADER_DIGEST, digest);
-    upload_reply_head(page, size);
 }
 
 /* Copies a part of a path in lower case.  Returns false if it is not allowed or
@@ -420,17 +429,16 @@ static bool upload_answer_head(struct upload_page *page,
     struct symstore_path place;
     char path[PATH_MAX];
     struct stat st;
-    int rc;
+    int rc = ENOENT;
 
-    if (!upload_place_spell(&place, parts)) {
-        reply_empty(page->req, 404);
-        return false;
+    if (upload_place_spell(&place, parts)) {
+        snprintf(path, sizeof(path), "%s/%s%s/%s/%s", config->uploads.root,
+                 request->only_try ? UPLOADS_TRY "/" : "", place.name,
+                 place.id, place.file);
+        rc = lstat(path, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : ENOENT;
     }
-    snprintf(path, sizeof(path), "%s/%s%s/%s/%s", config->uploads.root,
-             request->only_try ? UPLOADS_TRY "/" : "", place.name, place.id,
-             place.file);
-    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
-        reply_empty(page->req, 404);
+    if (rc != 0) {
+        upload_answer_absent(page, rc);
         return false;
     }
     add_sunset(page, path);
@@ -505,8 +513,8 @@ void upload_page(struct uploads *uploads, const struct config *config,
         wrong = uploads_are_unknown(uploads, config);
         if (wrong != NULL) {
             upload_answer_error(page, 503, wrong);
-            free(page);
-        } else if (!upload_answer_head(page, config, &request)) {
+        }
+        if (wrong != NULL || !upload_answer_head(page, config, &request)) {
             free(page);
         }
         return;

@@ -20,6 +20,7 @@ struct stored_digest {
     char *path;
     char digest[SYMCACHE_DIGEST_TEXT + 1]; /* "" if it is not known */
     uint64_t size;
+    int errnum; /* why it is not */
     stored_digest_done_fn done;
     void *arg;
 };
@@ -56,8 +57,10 @@ static void run_stored_digest(void *arg)
     int fd = open(look->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0) {
+        look->errnum = errno;
         return;
     }
+    look->errnum = EIO;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         (digest_sealed(fd, text) || stored_read_all(fd, text)) &&
         stored_is_same(&st, fd)) {
@@ -75,8 +78,12 @@ static void stored_on_done(void *arg, bool late)
     struct stored_digest *look = arg;
 
     running--;
-    look->done(look->arg, late || look->digest[0] == '\0' ? NULL : look->digest,
-               late ? 0 : look->size);
+    if (late) {
+        look->done(look->arg, NULL, 0, ETIMEDOUT);
+    } else {
+        look->done(look->arg, look->digest[0] != '\0' ? look->digest : NULL,
+                   look->size, look->errnum);
+    }
 }
 
 static void drop_stored_digest(void *arg)

@@ -151,10 +151,9 @@ const char *uploads_are_unknown(const struct uploads *uploads,
 /* NULL is allowed. */
 void uploads_free(struct uploads *uploads);
 
-/* digest: as in proto/digest.h; NULL: there is no such file, or the disk does
- * not give it. */
+/* digest: as in proto/digest.h; NULL: errnum says why. */
 typedef void (*stored_digest_done_fn)(void *arg, const char *digest,
-                                      uint64_t size);
+                                      uint64_t size, int errnum);
 
 /*
  * Reports the digest of the file stored under a path, so that a client need not
