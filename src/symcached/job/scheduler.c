@@ -108,10 +108,11 @@ static void ask_next_source(struct scheduler *scheduler, struct job *job)
     job_ask_source(job);
 }
 
-/* The same as ask_sources() of jobs that have waited for hosts.  Thousands may
- * wait for one that has a slot free now: the others stay where they are. */
-static void ask_waiting(struct scheduler *scheduler, struct job_queue *queue,
-                        unsigned most)
+/* Has jobs of a queue ask their sources, as long as there are slots, but no
+ * more than so many.  Thousands may have waited for a host that has a slot free
+ * now: the others stay where they are. */
+static void ask_queue(struct scheduler *scheduler, struct job_queue *queue,
+                      unsigned most)
 {
     const struct source_config *busy = NULL;
     struct job *job, *next;
@@ -126,30 +127,13 @@ static void ask_waiting(struct scheduler *scheduler, struct job_queue *queue,
             continue;
         }
         if (job_may_ask(job)) {
-            job_set_state(job, JOB_WAITS_SOURCE);
+            if (job->state == JOB_WAITS_HOST) {
+                job_set_state(job, JOB_WAITS_SOURCE);
+            }
             ask_next_source(scheduler, job);
             most--;
-        } else {
+        } else if (job->state == JOB_WAITS_HOST) {
             busy = job->source;
-        }
-    }
-}
-
-/* Has jobs of a queue ask their sources, as long as there are slots, but no
- * more than so many. */
-static void ask_sources(struct scheduler *scheduler, struct job_queue *queue,
-                        unsigned most)
-{
-    struct job *job, *next;
-
-    for (job = TAILQ_FIRST(queue);
-         !scheduler->stopping && scheduler_has_slot(scheduler) &&
-         job != NULL && most > 0;
-         job = next) {
-        next = TAILQ_NEXT(job, queue);
-        if (job_may_ask(job)) {
-            ask_next_source(scheduler, job);
-            most--;
         } else {
             job_set_state(job, JOB_WAITS_HOST);
         }
@@ -166,15 +150,15 @@ static void scheduler_on_pump(evutil_socket_t fd, short events, void *arg)
     /* those that waited for a host go before those that came later */
     scheduler->host_freed = false;
     if (scheduler->asked >= AGAIN_EACH && waiting > 0) {
-        ask_waiting(scheduler, &scheduler->wait_host_again, 1);
+        ask_queue(scheduler, &scheduler->wait_host_again, 1);
     }
     if (scheduler->asked >= AGAIN_EACH) {
-        ask_sources(scheduler, &scheduler->wait_source_again, 1);
+        ask_queue(scheduler, &scheduler->wait_source_again, 1);
     }
-    ask_waiting(scheduler, &scheduler->wait_host, waiting);
-    ask_sources(scheduler, &scheduler->wait_source, UINT_MAX);
-    ask_waiting(scheduler, &scheduler->wait_host_again, waiting);
-    ask_sources(scheduler, &scheduler->wait_source_again, UINT_MAX);
+    ask_queue(scheduler, &scheduler->wait_host, waiting);
+    ask_queue(scheduler, &scheduler->wait_source, UINT_MAX);
+    ask_queue(scheduler, &scheduler->wait_host_again, waiting);
+    ask_queue(scheduler, &scheduler->wait_source_again, UINT_MAX);
     for (job = TAILQ_FIRST(&scheduler->wait_transcoder);
          !scheduler->stopping && may_transcode(scheduler) && job != NULL;
          job = next) {
