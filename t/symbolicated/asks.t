@@ -230,5 +230,22 @@ is_deeply found($crash, '[vdso]/AB', 'x.pdb/A-B'),
     { $crash => 1, '[vdso]/AB' => 0, 'x.pdb/A-B' => 0 },
     'lenient: the rest is answered';
 
+# the code id of an ELF file in a profile is its build id, and leads to it; that
+# of an image of Windows does not lead to its PDB
+
+my $build = '0a1b2c3d4e5f60718293a4b5c6d7e8f901234567';
+my %libs = ("prog/3D2C1B0A5F4E71608293A4B5C6D7E8F90" => $build, 'win.pdb/' . 'C' x 32 . '1' => '512345671200');
+$r = $t->post($t->symbolicated_socket, '/profile', $json->encode({ meta => { version => 27 },
+    libs => [map { my ($name, $id) = split m{/}; { debugName => $name, breakpadId => $id, codeId => $libs{$_} } }
+             sort keys %libs],
+    threads => [{ stringArray => ['0x1000', '0x1010'], funcTable => { length => 2, name => [0, 1], resource => [0, 1] },
+        resourceTable => { length => 2, lib => [0, 1], name => [0, 1] },
+        frameTable => { length => 2, func => [0, 1], address => [4096, 4112] } }] }));
+is $r->{status}, 200, 'a profile';
+my ($elf, $pdb) = map { $t->helper('GET', "/v1/why/default/$_")->{body} } sort keys %libs;
+like $elf, qr/"code_id=buildid-$build"/, 'symcached was told a build id';
+unlike $pdb, qr/code_id/, '... and not the code id of an image of Windows';
+like $pdb, qr/notfound/, '... whose PDB was asked for';
+
 $t->finish;
 done_testing;

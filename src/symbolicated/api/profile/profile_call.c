@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 #include "proto/header.h"
-#include "proto/hints.h"
 #include "reports/crash/crash.h"
 #include "reports/profile/profile.h"
 #include "symbolicated/api/build_id.h"
@@ -90,16 +89,20 @@ static const char *profile_text_of(const struct profile_call *call,
     return json_text(&call->json, value);
 }
 
+/* Adds the build id that the debug id was made of: other code ids lead to no
+ * debug file. */
 static void profile_add_code(struct api_module *module, const char *code,
                              size_t size)
 {
-    char hints[SYMCACHE_HINTS_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
-    int n = snprintf(id, sizeof(id), "buildid-%.*s", (int)size, code);
+    struct api_module made = {0};
+    symcache_key_t id;
 
-    hints[0] = '\0';
-    if (n > 0 && (size_t)n < sizeof(id) &&
-        symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, id, (size_t)n)) {
-        module->hints = strdup(hints);
+    if (symcache_build_id_parse(code, size, &id) == SYMCACHE_OK &&
+        build_id_module(&made, &id) == 0 &&
+        memcmp(made.key.guid, module->key.guid, sizeof(made.key.guid)) == 0) {
+        module->hints = made.hints;
+    } else {
+        free(made.hints);
     }
 }
 
