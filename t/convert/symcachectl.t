@@ -450,4 +450,21 @@ for my $case (
     like $err, qr/by a loop/, '... that is named';
 }
 
+# --- a reader that is gone
+
+pipe my $from, my $to or die "pipe: $!";
+close $from;
+my $writer = fork // die "fork: $!";
+if (!$writer) {
+    $SIG{PIPE} = 'DEFAULT';
+    open STDOUT, '>&', $to or die;
+    open STDERR, '>', "$dir/err" or die;
+    exec $ctl, 'convert', '-o', '-', "$Bin/../data/pdb/crash.pdb" or die "$ctl: $!";
+}
+close $to;
+waitpid $writer, 0;
+is $? >> 8, 3, 'convert: nobody reads the output';
+like slurp("$dir/err"), qr/crash\.pdb: output cannot be written: Broken pipe$/,
+    '... which is no fault of the file';
+
 done_testing;

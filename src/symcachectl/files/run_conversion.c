@@ -25,6 +25,7 @@ static void conversion_catch_signals(void)
     action.sa_handler = conversion_on_signal;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* else its child seems to crash */
 }
 
 int run_conversion(const struct conversion *c)
