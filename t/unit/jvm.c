@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cjson/cJSON.h>
 #include <cmocka.h>
@@ -274,7 +275,8 @@ static void grammar(void **state)
 
     cJSON_ArrayForEach (item, cases) {
         line = cJSON_GetArrayItem(item, 0)->valuestring;
-        records = (struct proguard_records){line, line + strlen(line)};
+        records = (struct proguard_records){.at = line,
+                                            .end = line + strlen(line)};
         cJSON_ArrayForEach (expected, cJSON_GetArrayItem(item, 1)) {
             assert_true(proguard_next(&records, &record));
             record.kind = is_bad_json(&record) ? PROGUARD_BAD : record.kind;
@@ -294,6 +296,34 @@ static void grammar(void **state)
     }
     assert_int_equal(i, 45);
     cJSON_Delete(cases);
+}
+
+/* Lines of a blank each, before one that is not UTF-8: each is a record that
+ * does not fit, and none is a reason to read what is behind all of them. */
+static void blanks_take_linear_time(void **state)
+{
+    const size_t n = 1 << 20;
+    struct proguard_records records = {0};
+    struct proguard_record record;
+    char *text = malloc(4 * n);
+    clock_t begin = clock();
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        text[2 * i] = i % 3 == 0 ? '\f' : ' ';
+        text[2 * i + 1] = '\n';
+    }
+    memset(text + 2 * n, 'x', 2 * n);
+    text[3 * n] = ' ';
+    text[4 * n - 1] = '\xff';
+    records.at = text;
+    records.end = text + 4 * n;
+    for (i = 0; proguard_next(&records, &record); i++) {
+        assert_int_equal(record.kind, PROGUARD_BAD);
+    }
+    assert_int_equal(i, n + 1);
+    free(text);
+    assert_true((clock() - begin) / CLOCKS_PER_SEC < 10);
 }
 
 /* Writes 600 methods that all became a(), the last name first; rules remove
@@ -370,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_of_sorted),
         cmocka_unit_test(grammar),
+        cmocka_unit_test(blanks_take_linear_time),
         cmocka_unit_test(answers),
     };
 

@@ -158,8 +158,8 @@ static enum symc_status add_record(struct proguard_convert *convert,
 static enum symc_status read_records(struct proguard_convert *convert,
                                      const uint8_t *data, size_t size)
 {
-    struct proguard_records records = {(const char *)data,
-                                       (const char *)data + size};
+    struct proguard_records records = {.at = (const char *)data,
+                                       .end = (const char *)data + size};
     struct proguard_record record;
     enum symc_status status = SYMC_OK;
 

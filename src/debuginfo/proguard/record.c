@@ -209,25 +209,45 @@ static bool record_comment(struct record_line *line,
     return record_is_utf8(&record->json);
 }
 
-/* Blanks at the beginning of a record may be line ends, too. */
-static bool read_record(const char *at, const char *end,
+/* What stands behind blanks, which may be line ends, too.  Where it does not
+ * fit, reading goes on in the next line of these blanks, and comes to it
+ * again. */
+static const char *record_begin(struct proguard_records *records,
+                                const char *at)
+{
+    if (!is_blank(*at)) {
+        return at;
+    }
+    if (records->text == NULL || at >= records->text) {
+        records->text = record_skip_blanks(at, records->end);
+        records->is_bad = false;
+    }
+    return records->text;
+}
+
+static bool read_record(struct proguard_records *records, const char *at,
                         struct record_line *line,
                         struct proguard_record *record)
 {
-    const char *p = is_blank(*at) ? record_skip_blanks(at, end) : at;
-    bool is_comment = p < end && *p == '#';
+    const char *p = record_begin(records, at), *end = records->end;
+    bool is_comment = p < end && *p == '#', is_good;
 
-    if (is_comment) {
-        p = record_skip_blanks(p + 1, end);
-    } else if (*at != ' ' && *at != '\t') {
+    if (!is_comment && *at != ' ' && *at != '\t') {
         p = at;
     }
-    line->at = p;
-    line->end = record_line_end(p, end);
-    if (is_comment) {
-        return record_comment(line, record);
+    if (p > at && records->is_bad) {
+        return false;
     }
-    return p == at ? record_class(line, record) : record_member(line, record);
+    line->at = is_comment ? record_skip_blanks(p + 1, end) : p;
+    line->end = record_line_end(line->at, end);
+    if (is_comment) {
+        is_good = record_comment(line, record);
+    } else {
+        is_good =
+            p == at ? record_class(line, record) : record_member(line, record);
+    }
+    records->is_bad = records->is_bad || (p > at && !is_good);
+    return is_good;
 }
 
 bool proguard_next(struct proguard_records *records,
@@ -243,7 +263,7 @@ bool proguard_next(struct proguard_records *records,
         return false;
     }
     memset(record, 0, sizeof(*record));
-    if (read_record(at, end, &line, record)) {
+    if (read_record(records, at, &line, record)) {
         records->at = line.at;
     } else {
         record->kind = PROGUARD_BAD;
@@ -254,8 +274,8 @@ bool proguard_next(struct proguard_records *records,
 
 bool proguard_sniff(const uint8_t *data, size_t size)
 {
-    struct proguard_records records = {(const char *)data,
-                                       (const char *)data + size};
+    struct proguard_records records = {.at = (const char *)data,
+                                       .end = (const char *)data + size};
     struct proguard_record record;
     bool has_class = false;
     unsigned i;

@@ -48,6 +48,8 @@ struct proguard_record {
 struct proguard_records {
     const char *at;
     const char *end;
+    const char *text; /* behind blanks, which at may be among; or NULL */
+    bool is_bad;      /* it does not fit */
 };
 
 /* Gets the next record.  Returns false if there is none. */
