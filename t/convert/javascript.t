@@ -101,6 +101,22 @@ SKIP: {
         'which is said';
 }
 
+# The name of a class is a part of the names of all its methods; a map that has
+# 400,000 tokens for it is not read through for each.
+{
+    spew("$dir/a.js", 'class A{' . join('', map { "m$_(){}" } 1 .. 100000) . '}');
+    spew("$dir/a.map", '{"version":3,"sources":["a"],"names":["Shop","x"],'
+        . '"mappings":"MAAAA,AAAAC' . ',AAAAA' x 400000 . '"}');
+    my @before = times;
+    my ($code, undef, $said) =
+        convert("$dir/a.js", "$dir/a.map", '-o', "$dir/c");
+    my @after = times;
+    is $code, 0, 'a JsCache of many tokens at one place' or diag $said;
+    cmp_ok $after[2] + $after[3] - $before[2] - $before[3], '<',
+        $ENV{SYMCACHE_SAN} ? 60 : 10, 'in linear time';
+    is((look_up("$dir/c", [0, 12]))[0][6], 'new Shop', 'and the first one counts');
+}
+
 # A map without texts has up to eight times its size of positions.
 {
     spew("$dir/dense.js", "x\n");

@@ -183,25 +183,18 @@ const struct jscache_row *sourcemap_find(const struct sourcemap *map,
 {
     size_t half, base = 0, count = map->num_tokens;
     uint64_t key = (uint64_t)line << 32 | column;
-    const struct jscache_row *found;
 
     while (count > 0) {
         half = count / 2;
-        if (mapping_key_of(&map->tokens[base + half]) <= key) {
+        if (mapping_key_of(&map->tokens[base + half]) < key) {
             base += half + 1;
             count -= half + 1;
         } else {
             count = half;
         }
     }
-    if (base == 0) {
-        return NULL;
+    if (base < map->num_tokens && mapping_key_of(&map->tokens[base]) == key) {
+        return &map->tokens[base];
     }
-    found = &map->tokens[base - 1];
-    if (mapping_key_of(found) == key) {
-        while (found > map->tokens && mapping_key_of(found - 1) == key) {
-            found--;
-        }
-    }
-    return found;
+    return base > 0 ? &map->tokens[base - 1] : NULL;
 }
