@@ -395,10 +395,77 @@ static void limit_of_sorted(void **state)
     sorted_of_600(true, 0, 512);
 }
 
+/* As many frames as a request may have, each the first one of a stack of an
+ * exception, by some mappings.  Returns the frame that the first one became. */
+static struct jvm_traces_output traces_of(struct jvm_traces *traces,
+                                          const char *class)
+{
+    const struct jvm_traces_input input = {
+        .module = {class, strlen(class)},
+        .function = {"a", 1},
+        .signature = {"(Lx", 3}, /* which is none */
+        .has_line = true,
+        .line = 1};
+    unsigned i;
+
+    for (i = 0; i < 100000; i++) {
+        assert_int_equal(
+            jvm_traces_add(traces, &input, 1, (struct symc_string){"E", 1},
+                           (struct symc_string){"", 0}),
+            0);
+    }
+    assert_int_equal(traces->count, 100000);
+    return traces->outputs[0];
+}
+
+/* Many mappings, of which none or the last one has the class; and one with
+ * many rules.  Asking all for each frame took a minute. */
+static void work_is_limited(void **state)
+{
+    static struct jvm_mapping mappings[2000];
+    struct jvm_traces traces = {.mappings = mappings, .num_mappings = 2000};
+    struct proguardcache_reader reader;
+    struct jvm_traces_output output;
+    clock_t begin = clock();
+    struct file file;
+    size_t size, i;
+    char *text;
+    FILE *f = open_memstream(&text, &size);
+
+    for (i = 0; i < 10000; i++) {
+        fprintf(f, "C%zu -> c%zu:\n    1:1:void m():7 -> a\n", i, i);
+    }
+    for (i = 0; i < 100000; i++) {
+        fprintf(f,
+                "      # {\"id\":\"com.android.tools.r8.rewriteFrame\","
+                "\"conditions\":[\"throws(LF;)\"],"
+                "\"actions\":[\"removeInnerFrames(1)\"]}\n");
+    }
+    fclose(f);
+    assert_true(make(text, &file, &reader));
+    for (i = 0; i < 2000; i++) {
+        mappings[i].reader = &reader;
+    }
+    output = traces_of(&traces, "d");
+    assert_false(output.is_mapped);
+    jvm_traces_free(&traces);
+
+    traces = (struct jvm_traces){.mappings = mappings, .num_mappings = 1};
+    output = traces_of(&traces, "c9999");
+    assert_true(output.is_mapped);
+    assert_int_equal(output.frame.class.size, 5);
+    assert_memory_equal(output.frame.class.data, "C9999", 5);
+    jvm_traces_free(&traces);
+    free(file.data);
+    free(text);
+    assert_true((clock() - begin) / CLOCKS_PER_SEC < 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_of_sorted),
+        cmocka_unit_test(work_is_limited),
         cmocka_unit_test(grammar),
         cmocka_unit_test(blanks_take_linear_time),
         cmocka_unit_test(answers),

@@ -430,6 +430,11 @@ uint64_t remap_removed_by(const struct remap *remap,
     uint32_t i;
 
     proguardcache_reader_extra(remap->reader, m->extra, &pairs, &rules);
+    if (rules.count > *remap->work) {
+        *remap->work = 0;
+        return 0;
+    }
+    *remap->work -= rules.count;
     for (i = 0; i < rules.count; i++) {
         if (proguardcache_reader_rule(remap->reader, rules.first + i, &rule) &&
             remap_is_same(rule.descriptor, *descriptor)) {

@@ -8,12 +8,21 @@
 
 #include "base/array.h"
 
-bool jvm_traces_class(const struct jvm_traces *traces,
-                      struct symc_string renamed, struct symc_string *original)
+bool jvm_traces_may_look(struct jvm_traces *traces)
+{
+    if (JVM_WORK_MAX - traces->work < JVM_LOOKUP) {
+        return false;
+    }
+    traces->work += JVM_LOOKUP;
+    return true;
+}
+
+bool jvm_traces_class(struct jvm_traces *traces, struct symc_string renamed,
+                      struct symc_string *original)
 {
     size_t i;
 
-    for (i = 0; i < traces->num_mappings; i++) {
+    for (i = 0; i < traces->num_mappings && jvm_traces_may_look(traces); i++) {
         if (jvm_remap_class(traces->mappings[i].reader, renamed, original)) {
             return true;
         }
@@ -89,20 +98,15 @@ static struct symc_string describe_exception(struct jvm_traces *traces,
     return text;
 }
 
-/* Reads the signature by the first mapping that can. */
+/* Reads the signature by the first mapping: what is none is so by all. */
 static enum jvm_signature_status
 read_signature(struct jvm_traces *traces, const struct jvm_traces_input *input)
 {
-    enum jvm_signature_status status = JVM_SIGNATURE_INVALID;
-    size_t i;
-
-    for (i = 0; i < traces->num_mappings && status == JVM_SIGNATURE_INVALID &&
-                input->signature.data != NULL;
-         i++) {
-        status = jvm_signature_read(
-            &traces->signature, traces->mappings[i].reader, input->signature);
-    }
-    return status;
+    return traces->num_mappings > 0 && input->signature.data != NULL
+               ? jvm_signature_read(&traces->signature,
+                                    traces->mappings[0].reader,
+                                    input->signature)
+               : JVM_SIGNATURE_INVALID;
 }
 
 /* Asks one mapping after the other, until one knows the frame. */
@@ -111,14 +115,17 @@ static enum jvm_outcome remap_frame(struct jvm_traces *traces,
                                     const struct symc_string *descriptor)
 {
     enum jvm_outcome outcome = JVM_UNKNOWN;
-    uint64_t work = JVM_WORK_MAX - traces->work;
+    uint64_t work;
     size_t i;
 
-    for (i = 0; i < traces->num_mappings && outcome == JVM_UNKNOWN; i++) {
+    for (i = 0; i < traces->num_mappings && outcome == JVM_UNKNOWN &&
+                jvm_traces_may_look(traces);
+         i++) {
+        work = JVM_WORK_MAX - traces->work;
         outcome = jvm_remap_frame(&traces->mappings[i], frame, descriptor,
                                   &work, traces->mapped);
+        traces->work = JVM_WORK_MAX - work;
     }
-    traces->work = JVM_WORK_MAX - work;
     return outcome;
 }
 

@@ -12,6 +12,7 @@
 
 #define JVM_OUTPUTS_MAX 100000            /* frames of all traces */
 #define JVM_WORK_MAX ((uint64_t)20000000) /* members that are looked at */
+#define JVM_LOOKUP 8 /* looking into a file takes as long as so many */
 
 /* A frame as it was sent; data of what is absent is NULL. */
 struct jvm_traces_input {
@@ -44,8 +45,12 @@ struct jvm_traces {
     struct arena texts;
 };
 
+/* Counts that something is looked for in a file.  Returns false if too much was
+ * done already. */
+bool jvm_traces_may_look(struct jvm_traces *traces);
+
 /* Finds the original name of a class in one of the mappings. */
-bool jvm_traces_class(const struct jvm_traces *traces,
+bool jvm_traces_class(struct jvm_traces *traces,
                       struct symc_string renamed,
                       struct symc_string *original);
 

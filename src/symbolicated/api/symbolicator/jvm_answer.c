@@ -219,7 +219,9 @@ static int find_lines(struct jvm_answer *answer, const struct code_line *at)
     if (make_url(answer, at, &url) != 0) {
         return -1;
     }
-    for (i = 0; i < answer->sources->count && !answer->lines.has_lines; i++) {
+    for (i = 0; i < answer->sources->count && !answer->lines.has_lines &&
+                jvm_traces_may_look(answer->traces);
+         i++) {
         answer->lines.has_lines =
             sourcecache_find_url(answer->sources->list[i], url.data, url.size,
                                  &entry) &&
