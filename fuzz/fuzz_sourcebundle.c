@@ -97,6 +97,7 @@ static void use(const struct sourcecache_reader *r)
     struct sourcecache_entry entry, found;
     struct source_context context;
     char url[64];
+    struct text_lines known = {0};
     uint32_t i, line;
 
     for (i = 0; sourcecache_reader_entry(r, i, &entry); i++) {
@@ -110,13 +111,14 @@ static void use(const struct sourcecache_reader *r)
             abort();
         }
         for (line = 1; line <= entry.lines && line < 100; line++) {
-            if (!source_context_read(&context, r, &entry, line)) {
+            if (!source_context_read(&context, &known, r, &entry, line)) {
                 abort();
             }
         }
         (void)sourcecache_link(r, entry.path.data, entry.path.size, url,
                                sizeof(url));
     }
+    text_lines_free(&known);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sourcecache_reader reader;
     struct sourcecache_entry entry;
     struct source_context context;
+    struct text_lines known = {0};
     uint32_t i;
 
     if (sourcecache_reader_open(&reader, data, size, error, sizeof(error)) !=
@@ -31,9 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     for (i = 0; i < 50 && sourcecache_reader_entry(&reader, i, &entry); i++) {
-        (void)source_context_read(&context, &reader, &entry, 1);
-        (void)source_context_read(&context, &reader, &entry, entry.lines);
+        (void)source_context_read(&context, &known, &reader, &entry, 1);
+        (void)source_context_read(&context, &known, &reader, &entry,
+                                  entry.lines);
     }
+    text_lines_free(&known);
     (void)sourcecache_find_path(&reader, "/a\\b", 4, &entry);
     (void)sourcecache_find_url(&reader, "~/a", 3, &entry);
     (void)sourcecache_find_id(&reader, guid, 0, SOURCECACHE_MAP, &entry);

@@ -66,26 +66,31 @@ static bool take_lines(struct source_context *context,
 }
 
 bool source_context_read(struct source_context *context,
+                         struct text_lines *known,
                          const struct sourcecache_reader *reader,
                          const struct sourcecache_entry *entry, uint32_t line)
+{
+    struct symc_string lines[2 * SOURCE_CONTEXT_LINES + 1], block;
+    uint32_t first = first_line(context, &line);
+
+    return take_lines(
+        context, lines,
+        sourcecache_block(reader, entry, &first, &block)
+            ? text_lines_find(known, block, first,
+                              context->before + 1 + SOURCE_CONTEXT_LINES,
+                              lines)
+            : 0);
+}
+
+bool source_context_of_text(struct source_context *context,
+                            struct text_lines *known, struct symc_string text,
+                            uint32_t line)
 {
     struct symc_string lines[2 * SOURCE_CONTEXT_LINES + 1];
     uint32_t first = first_line(context, &line);
 
     return take_lines(
         context, lines,
-        sourcecache_lines(reader, entry, first,
-                          context->before + 1 + SOURCE_CONTEXT_LINES, lines));
-}
-
-bool source_context_of_text(struct source_context *context,
-                            struct symc_string text, uint32_t line)
-{
-    struct symc_string lines[2 * SOURCE_CONTEXT_LINES + 1];
-    uint32_t first = first_line(context, &line);
-
-    return take_lines(context, lines,
-                      sourcecache_text_lines(
-                          text.data, text.size, first,
-                          context->before + 1 + SOURCE_CONTEXT_LINES, lines));
+        text_lines_find(known, text, first,
+                        context->before + 1 + SOURCE_CONTEXT_LINES, lines));
 }

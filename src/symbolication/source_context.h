@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "derived/sourcecache/sourcecache.h"
+#include "text_lines.h"
 
 #define SOURCE_CONTEXT_LINES 5 /* before the line, and after it */
 
@@ -38,9 +39,11 @@ struct source_line source_line_trim(struct symc_string line,
  * line.
  */
 bool source_context_read(struct source_context *context,
+                         struct text_lines *known,
                          const struct sourcecache_reader *reader,
                          const struct sourcecache_entry *entry, uint32_t line);
 
 /* The same of any text. */
 bool source_context_of_text(struct source_context *context,
-                            struct symc_string text, uint32_t line);
+                            struct text_lines *known, struct symc_string text,
+                            uint32_t line);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -201,6 +202,7 @@ static void check_context(const struct sourcecache_reader *r,
     struct symc_string path = text_of(json, ask + 1);
     struct sourcecache_entry entry;
     struct source_context context;
+    struct text_lines known = {0};
     uint32_t at = ask + 3;
     uint64_t line;
     unsigned n;
@@ -208,7 +210,9 @@ static void check_context(const struct sourcecache_reader *r,
 
     json_integer(json, ask + 2, &line);
     assert_true(sourcecache_find_path(r, path.data, path.size, &entry));
-    found = source_context_read(&context, r, &entry, (uint32_t)line);
+    found =
+        source_context_read(&context, &known, r, &entry, (uint32_t)line);
+    text_lines_free(&known);
     assert_int_equal(found, !is_null(json, at));
     if (!found) {
         return;
@@ -379,8 +383,9 @@ static void test_lines(void **state)
     struct sourcecache_writer w;
     struct sourcecache_reader reader;
     struct sourcecache_entry entry;
-    struct symc_string lines[3];
+    struct symc_string lines[3], block;
     size_t n = 0;
+    uint32_t at;
     unsigned i, k, got;
 
     (void)state;
@@ -397,7 +402,11 @@ static void test_lines(void **state)
     assert_true(sourcecache_find_path(&reader, "a", 1, &entry));
     assert_int_equal(entry.lines, 200);
     for (i = 0; i <= 201; i++) {
-        got = sourcecache_lines(&reader, &entry, i, 3, lines);
+        at = i;
+        got = sourcecache_block(&reader, &entry, &at, &block)
+                  ? sourcecache_text_lines(block.data, block.size, at, 3,
+                                           lines)
+                  : 0;
         assert_int_equal(got, i == 0 || i > 200 ? 0 : i > 198 ? 201 - i : 3);
         for (k = 0; k < got; k++) {
             snprintf(want, sizeof(want), "line %u", i + k);
@@ -407,12 +416,79 @@ static void test_lines(void **state)
     free(cache.data);
 }
 
+/* A text of lines of all lengths, of which one in ten is long: what was noted
+ * of it says what reading it from its beginning says. */
+static void test_lines_of_long_text(void **state)
+{
+    struct text_lines known = {0};
+    struct symc_string text, want[11], got[11];
+    char *data = malloc(1 << 20);
+    size_t n = 0, length, i, count;
+    unsigned number = 1, line;
+
+    (void)state;
+    while (n < (1 << 20) - 10000) {
+        number = number * 1103515245u + 12345;
+        length = number >> 16 & ((number >> 8) % 10 == 0 ? 0x1FFF : 0x3F);
+        memset(data + n, 'x', length);
+        n += length;
+        if (length % 7 == 3) {
+            data[n++] = '\r';
+        }
+        data[n++] = '\n';
+    }
+    text = (struct symc_string){data, n};
+    for (i = 0; i < 3000; i++) {
+        number = number * 1103515245u + 12345;
+        line = 1 + (number >> 16) % 3000;
+        count = sourcecache_text_lines(data, n, line, 11, want);
+        assert_int_equal(text_lines_find(&known, text, line, 11, got), count);
+        while (count-- > 0) {
+            assert_ptr_equal(got[count].data, want[count].data);
+            assert_int_equal(got[count].size, want[count].size);
+        }
+    }
+    text_lines_free(&known);
+    free(data);
+}
+
+/* Frames at each of the last lines of a long text, each of which reading from
+ * the beginning would take a minute for all; so do lines that are long. */
+static void test_lines_take_linear_time(void **state)
+{
+    const size_t size = 64 << 20, lengths[] = {30, 1 << 20};
+    struct text_lines known = {0};
+    struct symc_string text, got[11];
+    char *data = malloc(size);
+    clock_t begin = clock();
+    size_t i, k;
+
+    (void)state;
+    for (k = 0; k < 2; k++) {
+        memset(data, 'x', size);
+        for (i = lengths[k] - 1; i < size; i += lengths[k]) {
+            data[i] = '\n';
+        }
+        text = (struct symc_string){data, size};
+        for (i = 0; i < 100000; i++) {
+            (void)text_lines_find(&known, text,
+                                  (uint32_t)(size / lengths[k] - i % 50), 11,
+                                  got);
+        }
+        text_lines_free(&known);
+    }
+    free(data);
+    assert_true((clock() - begin) / CLOCKS_PER_SEC < 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bundles),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_lines_of_long_text),
+        cmocka_unit_test(test_lines_take_linear_time),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -319,26 +319,30 @@ unsigned sourcecache_text_lines(const char *text, size_t size, uint32_t first,
     return n;
 }
 
-unsigned sourcecache_lines(const struct sourcecache_reader *reader,
-                           const struct sourcecache_entry *entry,
-                           uint32_t first, unsigned count,
-                           struct symc_string *lines)
+bool sourcecache_block(const struct sourcecache_reader *reader,
+                       const struct sourcecache_entry *entry, uint32_t *line,
+                       struct symc_string *block)
 {
-    uint32_t line, mark, at;
+    uint32_t block_number, mark, at, end = (uint32_t)entry->text.size;
 
-    if (first == 0 || first > entry->lines || entry->text.data == NULL) {
-        return 0;
+    if (*line == 0 || *line > entry->lines || entry->text.data == NULL) {
+        return false;
     }
-    line = (first - 1) / SOURCECACHE_LINES_MARK;
-    mark = entry->mark + line;
-    if (mark < line || mark >= reader->count[SOURCECACHE_MARKS]) {
-        return 0;
+    block_number = (*line - 1) / SOURCECACHE_LINES_MARK;
+    mark = entry->mark + block_number;
+    if (mark < block_number || mark >= reader->count[SOURCECACHE_MARKS]) {
+        return false;
     }
     at = le32(sourcecache_record(reader, SOURCECACHE_MARKS, mark));
-    return at >= entry->text.size
-               ? 0
-               : sourcecache_text_lines(entry->text.data + at,
-                                        entry->text.size - at,
-                                        first - line * SOURCECACHE_LINES_MARK,
-                                        count, lines);
+    if (entry->lines - 1 >= (block_number + 2) * SOURCECACHE_LINES_MARK &&
+        reader->count[SOURCECACHE_MARKS] - mark > 2) {
+        end = le32(sourcecache_record(reader, SOURCECACHE_MARKS, mark + 2));
+    }
+    if (at >= end || end > entry->text.size) {
+        return false;
+    }
+    *line -= block_number * SOURCECACHE_LINES_MARK;
+    block->data = entry->text.data + at;
+    block->size = end - at;
+    return true;
 }

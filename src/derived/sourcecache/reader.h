@@ -61,7 +61,7 @@ struct sourcecache_entry {
     struct symc_string text; /* UTF-8; without data unless the status is
                                  * SOURCECACHE_TEXT */
     uint32_t lines;
-    uint32_t mark;              /* for sourcecache_lines() */
+    uint32_t mark;              /* for sourcecache_block() */
     const uint8_t *sha256;      /* of the text, 32 bytes */
     struct symc_string name; /* of the member in the bundle */
     struct symc_string path; /* as the bundle writes them */
@@ -116,15 +116,18 @@ size_t sourcecache_link(const struct sourcecache_reader *reader,
                         const char *path, size_t size, char *url, size_t room);
 
 /*
+ * Finds a part of a text that has a line, from 1, and the 32 lines behind it,
+ * as far as there are so many; *line becomes its number in that part.  Returns
+ * false if there is no such line.
+ */
+bool sourcecache_block(const struct sourcecache_reader *reader,
+                       const struct sourcecache_entry *entry, uint32_t *line,
+                       struct symc_string *block);
+
+/*
  * Finds up to count lines of a text, the first of which has the number first,
  * from 1, and returns how many there are.  They end in front of LF or CR LF.
  */
-unsigned sourcecache_lines(const struct sourcecache_reader *reader,
-                           const struct sourcecache_entry *entry,
-                           uint32_t first, unsigned count,
-                           struct symc_string *lines);
-
-/* The same of any text. */
 unsigned sourcecache_text_lines(const char *text, size_t size, uint32_t first,
                                 unsigned count, struct symc_string *lines);
 

@@ -37,7 +37,8 @@ void frame_source_find(struct frame_source *found,
     found->has_text = entry.status == SOURCECACHE_TEXT;
     found->has_lines =
         found->has_text &&
-        source_context_read(&found->context, sources, &entry, line);
+        source_context_read(&found->context, &found->known, sources,
+                            &entry, line);
     if (entry.url.size > 0) {
         found->link_size = symcache_url_normalise(found->link, entry.url.data,
                                                   entry.url.size);
@@ -55,7 +56,8 @@ void frame_source_follow(struct frame_source *found,
     }
     text = source_links_text(links, found->link, found->link_size, module);
     if (text.data != NULL) {
-        found->has_lines = source_context_of_text(&found->context, text, line);
+        found->has_lines = source_context_of_text(
+            &found->context, &found->known, text, line);
     }
 }
 
@@ -70,7 +72,8 @@ void frame_source_ask(struct frame_source *found, struct source_links *links,
     }
     text = source_links_of_servers(links, request, module, path);
     if (text.data != NULL) {
-        found->has_lines = source_context_of_text(&found->context, text, line);
+        found->has_lines = source_context_of_text(
+            &found->context, &found->known, text, line);
     }
 }
 

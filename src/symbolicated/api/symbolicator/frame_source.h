@@ -11,6 +11,7 @@
 #include "source_links.h"
 
 struct frame_source {
+    struct text_lines known; /* of all frames */
     bool is_known; /* the module's sources have the file, or a link to it */
     bool has_text; /* it has the file itself */
     bool has_lines;

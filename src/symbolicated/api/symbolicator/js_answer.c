@@ -25,6 +25,7 @@ struct js_lines {
 
 /* Frames of a script often have the same line, which may be all of it. */
 struct js_lines_cache {
+    struct text_lines known;
     struct js_lines_item {
         struct symc_string text; /* no data: nothing yet */
         uint32_t line;
@@ -32,40 +33,19 @@ struct js_lines_cache {
     } items[8];
 };
 
-/* The next line of a text, which it leaves; false at its end. */
-static bool next_line(struct symc_string *text, struct symc_string *line)
-{
-    const char *end =
-        text->size > 0 ? memchr(text->data, '\n', text->size) : NULL;
-
-    if (text->size == 0) {
-        return false;
-    }
-    line->data = text->data;
-    line->size = end != NULL ? (size_t)(end - text->data) : text->size;
-    text->data += line->size + (end != NULL);
-    text->size -= line->size + (end != NULL);
-    if (end != NULL && line->size > 0 && line->data[line->size - 1] == '\r') {
-        line->size--;
-    }
-    return true;
-}
-
 /* Those around a line of a text, from 1. */
-static void find_text_lines(struct js_lines *lines, struct symc_string text,
-                            uint32_t line)
+static void find_text_lines(struct js_lines *lines, struct text_lines *known,
+                            struct symc_string text, uint32_t line)
 {
-    struct symc_string each;
-    uint64_t i;
+    uint32_t first =
+        line > SOURCE_CONTEXT_LINES ? line - SOURCE_CONTEXT_LINES : 1;
 
     lines->before = lines->count = 0;
-    for (i = 1; line > 0 && i <= (uint64_t)line + SOURCE_CONTEXT_LINES &&
-                next_line(&text, &each);
-         i++) {
-        if (i + SOURCE_CONTEXT_LINES >= line) {
-            lines->before += i < line;
-            lines->lines[lines->count++] = each;
-        }
+    if (line > 0) {
+        lines->before = line - first;
+        lines->count = text_lines_find(
+            known, text, first, lines->before + 1 + SOURCE_CONTEXT_LINES,
+            lines->lines);
     }
 }
 
@@ -111,7 +91,7 @@ static const struct js_lines *cached_lines(struct js_lines_cache *cache,
         item->line != line) {
         item->text = text;
         item->line = line;
-        find_text_lines(&item->lines, text, line);
+        find_text_lines(&item->lines, &cache->known, text, line);
     }
     return &item->lines;
 }
@@ -583,6 +563,7 @@ int js_answer_write(struct js_files *files, const struct js_place *places,
     json_put_text(w, "status", "completed");
     write_stacks(&answer, places, false);
     write_stacks(&answer, places, true);
+    text_lines_free(&answer.lines.known);
     if (write_errors(w, files, places) != 0 || write_attempts(w, files) != 0) {
         return -1;
     }

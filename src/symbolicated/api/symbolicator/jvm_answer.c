@@ -226,7 +226,7 @@ static int find_lines(struct jvm_answer *answer, const struct code_line *at)
             sourcecache_find_url(answer->sources->list[i], url.data, url.size,
                                  &entry) &&
             entry.status == SOURCECACHE_TEXT &&
-            source_context_read(&answer->lines.context,
+            source_context_read(&answer->lines.context, &answer->lines.known,
                                 answer->sources->list[i], &entry,
                                 (uint32_t)at->line);
     }
@@ -476,6 +476,7 @@ int jvm_answer_write(const struct jvm_request *request,
     answer.most = most;
     answer.file = answer.url = NULL;
     answer.file_room = answer.url_room = 0;
+    memset(&answer.lines.known, 0, sizeof(answer.lines.known));
 
     json_write_open(w, '{');
     json_put_text(w, "status", "completed");
@@ -495,5 +496,6 @@ int jvm_answer_write(const struct jvm_request *request,
     json_write_close(w, '}');
     free(answer.file);
     free(answer.url);
+    text_lines_free(&answer.lines.known);
     return rc == 0 && !w->has_failed ? 0 : -1;
 }

@@ -539,11 +539,10 @@ static bool is_dropped(const struct native_found *found)
 static bool is_start(struct native_answer *answer,
                      const struct native_found *found)
 {
-    uint32_t function;
+    uint32_t function = found->members[FRAME_FUNCTION];
     const struct symc_string *name;
 
     if (!is_resolved(found)) {
-        function = found->members[FRAME_FUNCTION];
         return function != 0 &&
                json_is(&answer->request->json, function, "_start");
     }
@@ -571,10 +570,9 @@ static void look_at_frame(const struct native_answer *answer,
 static size_t frames_to_write(struct native_answer *answer,
                               const struct symbolicator_stack *stack)
 {
-    size_t i;
+    size_t i = stack->count;
     struct native_found found;
 
-    i = stack->count;
     if (i < 2 || answer->request->frames[stack->first + i - 1].module !=
                      SYMBOLICATOR_NONE) {
         return stack->count;
@@ -694,7 +692,9 @@ bool symbolicator_answer(const struct symbolication_config *config,
     answer->results = results;
     answer->links = links;
     answer->w = w;
+    source_links_begin(links);
     native_write_all(answer);
     source_path_free(&answer->path);
+    text_lines_free(&answer->source.known);
     return w->size <= config->limits.answer_size;
 }

@@ -30,6 +30,27 @@ static struct symc_string link_text_of(const struct api_module *module)
     return text;
 }
 
+/* The same of a file that was asked for, which is looked through once. */
+static struct symc_string file_text(struct source_links *links, size_t i)
+{
+    struct source_link_file *file = &links->files[i];
+
+    if (!file->is_read) {
+        file->text = link_text_of(&links->round.modules[i]);
+        file->is_read = true;
+    }
+    return file->text;
+}
+
+void source_links_begin(struct source_links *links)
+{
+    size_t i;
+
+    for (i = 0; links != NULL && i < links->count; i++) {
+        links->files[i].is_read = false;
+    }
+}
+
 static struct symc_string find_link_text(struct source_links *links,
                                          const char *url, size_t size,
                                          size_t module, bool is_of_server)
@@ -40,8 +61,7 @@ static struct symc_string find_link_text(struct source_links *links,
 
     for (i = 0; i < links->count; i++) {
         if (memcmp(links->files[i].url, url, size + 1) == 0) {
-            return links->is_asked ? link_text_of(&links->round.modules[i])
-                                   : none;
+            return links->is_asked ? file_text(links, i) : none;
         }
     }
     if (links->files == NULL) {

@@ -20,6 +20,8 @@ struct source_link_file {
     char url[SYMCACHE_URL_MAX + 1]; /* in its normal form */
     size_t module;                  /* of the request */
     bool is_of_server;              /* of debuginfod */
+    bool is_read;                   /* the text, for this answer */
+    struct symc_string text;        /* without data, there is none */
 };
 
 /* All zero at first. */
@@ -32,6 +34,9 @@ struct source_links {
     size_t count;
     struct api_round round; /* of each of these, when it is asked */
 };
+
+/* An answer begins: files may be others than before.  links may be NULL. */
+void source_links_begin(struct source_links *links);
 
 /* The text at a URL that debug information links to; without data: there is
  * none, or not yet.  links may be NULL. */
