@@ -2,7 +2,8 @@
 
 # What requests cost that are made to cost much: memory is bounded by the size
 # of the body and by the limits, whatever is in it.  How much processor time
-# they took is told, for people.
+# they took is told, for people; where each part of a body could cost as much as
+# there are others, it is bounded, too.
 #
 #   HOSTILE_MIB   size of the large bodies (4)
 
@@ -127,12 +128,36 @@ my @symbolicator = (
      sub { '{' . many('"x": 0') . '}' }, 400],
 );
 
+# Texts that hashes by multiples of 33 have in one place.
+sub alike {
+    my ($n) = @_;
+    return sprintf('%020b', $n) =~ s/0/Ez/gr =~ s/1/FY/gr;
+}
+
+sub js {
+    my ($modules, @paths) = @_;
+    return '{"source": {"id": "a", "url": "https://a/", "token": "a"},'
+        . qq("modules": [$modules], "stacktraces": [{"frames": [)
+        . join(',', map { qq({"abs_path": "$_", "lineno": 1}) } @paths)
+        . ']}]}';
+}
+
+# name, body, status, seconds
+my @js = (
+    ['100,000 scripts whose names are alike',
+     sub { js('', map { alike($_) } 1 .. 100000) }, 422, 5],
+    ['330,000 modules beside 2,000 scripts',
+     sub { js(copies(330000, '{"type": "sourcemap", "debug_id": "a",'
+                . '"code_file": "' . 'a' x 100 . '_0000"}'),
+              map { 'a' x 100 . sprintf '-%04d', $_ } 1 .. 2000) }, 200, 1.5],
+);
+
 # What is there beside bodies: the values of a request, what is made of them,
 # and an answer, in a buffer that doubles.
 my $fixed = 128 << 20;
 
 sub check {
-    my ($path, $name, $make, $status) = @_;
+    my ($path, $name, $make, $status, $seconds) = @_;
     my $body = $make->();
     reset_peak();
     my $before = cpu();
@@ -145,10 +170,12 @@ sub check {
     note sprintf '%-45s %5.1f MiB, %5.1f MiB of memory, %4.2f s, %.3f us a byte',
         $name, length($body) / (1 << 20), $peak / (1 << 20), $spent,
         1e6 * $spent / length $body;
+    cmp_ok $spent, '<', $seconds, "$name: time" if $seconds;
 }
 
 check('/symbolicate/v5', @$_) for @mozilla;
 check('/symbolicate', @$_) for @symbolicator;
+check('/symbolicate-js', @$_) for @js;
 
 # clients that do not read: answers wait for them up to a limit
 

@@ -112,64 +112,56 @@ static bool read_source(struct js_request *request, struct schema_walk *walk,
     return true;
 }
 
-/* The scripts have a hash table of their own while they are read. */
-struct js_script_table {
-    size_t *slots; /* one more than an index, or 0 */
-    size_t mask;
-};
-
-static size_t hash_of(struct symc_string text)
-{
-    size_t hash = 5381, i;
-
-    for (i = 0; i < text.size; i++) {
-        hash = hash * 33 + (unsigned char)text.data[i];
-    }
-    return hash ^ hash >> 15;
-}
-
 static bool is_equal(struct symc_string a, struct symc_string b)
 {
     return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }
 
-static size_t *slot_of(const struct js_request *request,
-                       const struct js_script_table *scripts,
-                       struct symc_string path)
+/* A script by its path, as its number + 1; or 0. */
+static size_t find_script(const struct js_request *request, uint64_t hash,
+                          struct symc_string path)
 {
-    size_t i = hash_of(path) & scripts->mask;
+    size_t at = 0;
+    uintptr_t found;
 
-    while (scripts->slots[i] != 0 &&
-           !is_equal(request->scripts[scripts->slots[i] - 1].abs_path,
-                     path)) {
-        i = (i + 1) & scripts->mask;
-    }
-    return &scripts->slots[i];
+    do {
+        found = table_next(&request->paths, hash, &at);
+    } while (found != 0 &&
+             !is_equal(request->scripts[found - 1].abs_path, path));
+    return found;
 }
 
-/* The number of a frame's script, which may be new. */
+static uint64_t hash_path(const struct js_request *request,
+                          struct symc_string path)
+{
+    return table_hash((uintptr_t)request, path.data, path.size);
+}
+
+/* The number of a frame's script, which may be new.  One that there was no
+ * memory for in the table is another one the next time. */
 static size_t script_number(struct js_request *request,
-                            const struct js_script_table *scripts,
                             struct symc_string path)
 {
     const struct js_frame *before =
         request->nframes > 0 ? &request->frames[request->nframes - 1] : NULL;
-    size_t *slot;
+    uint64_t hash;
+    size_t found;
 
     if (before != NULL && is_equal(before->abs_path, path)) {
         return before->script;
     }
-    slot = slot_of(request, scripts, path);
-    if (*slot == 0) {
+    hash = hash_path(request, path);
+    found = find_script(request, hash, path);
+    if (found == 0) {
         request->scripts[request->nscripts].abs_path = path;
-        *slot = ++request->nscripts;
+        found = ++request->nscripts;
+        (void)table_add(&request->paths, hash, found);
     }
-    return *slot - 1;
+    return found - 1;
 }
 
 static bool read_frame(struct js_request *request, struct schema_walk *walk,
-                       uint32_t value, struct js_frame *frame,
-                       const struct js_script_table *scripts)
+                       uint32_t value, struct js_frame *frame)
 {
     static const char async[] = "async ";
     const struct json *json = &request->json;
@@ -191,12 +183,12 @@ static bool read_frame(struct js_request *request, struct schema_walk *walk,
         frame->abs_path.data += strlen(async);
         frame->abs_path.size -= strlen(async);
     }
-    frame->script = script_number(request, scripts, frame->abs_path);
+    frame->script = script_number(request, frame->abs_path);
     return true;
 }
 
 static bool read_stack(struct js_request *request, struct schema_walk *walk,
-                       uint32_t value, const struct js_script_table *scripts)
+                       uint32_t value)
 {
     struct js_stack *stack = &request->stacks[request->nstacks++];
     uint32_t found[COUNT(js_stack_members)], item = 0;
@@ -208,7 +200,7 @@ static bool read_stack(struct js_request *request, struct schema_walk *walk,
     stack->first = request->nframes;
     while (schema_next(walk, "frames", found[0], &item)) {
         if (!read_frame(request, walk, item,
-                        &request->frames[request->nframes], scripts)) {
+                        &request->frames[request->nframes])) {
             return false;
         }
         request->nframes++;
@@ -238,7 +230,6 @@ static int read_stacks(struct js_request *request, struct schema_walk *walk,
 {
     const struct json *json = &request->json;
     size_t count = count_script_frames(json, list);
-    struct js_script_table scripts = {NULL, 7};
     bool is_good = true;
     uint32_t item = 0;
 
@@ -246,23 +237,17 @@ static int read_stacks(struct js_request *request, struct schema_walk *walk,
         schema_fail_member(walk, "stacktraces", "too many frames");
         return 422;
     }
-    while (scripts.mask < 2 * count) {
-        scripts.mask = 2 * scripts.mask + 1;
-    }
     request->frames = calloc(count + 1, sizeof(*request->frames));
     request->scripts = calloc(count + 1, sizeof(*request->scripts));
     request->stacks = calloc(list != 0 ? json->values[list].size + 1 : 1,
                              sizeof(*request->stacks));
-    scripts.slots = calloc(scripts.mask + 1, sizeof(*scripts.slots));
     if (request->frames == NULL || request->scripts == NULL ||
-        request->stacks == NULL || scripts.slots == NULL) {
-        free(scripts.slots);
+        request->stacks == NULL) {
         return 500;
     }
     while (is_good && schema_next(walk, "stacktraces", list, &item)) {
-        is_good = read_stack(request, walk, item, &scripts);
+        is_good = read_stack(request, walk, item);
     }
-    free(scripts.slots);
     if (is_good && request->nscripts > most_scripts) {
         is_good = schema_fail_member(walk, "stacktraces", "too many scripts");
     }
@@ -284,8 +269,8 @@ static bool read_modules(struct js_request *request, struct schema_walk *walk,
                          uint32_t list)
 {
     uint32_t item = 0, found[COUNT(js_module_members)];
-    size_t k;
     struct symc_string file;
+    size_t script;
 
     while (schema_next(walk, "modules", list, &item)) {
         if (!schema_object(walk, item, js_module_members,
@@ -293,12 +278,10 @@ static bool read_modules(struct js_request *request, struct schema_walk *walk,
             return false;
         }
         file = schema_text(&request->json, found[1]);
-        for (k = 0; k < request->nscripts; k++) {
-            if (is_equal(request->scripts[k].abs_path, file)) {
-                print_debug_id(request->scripts[k].debug_id,
-                               schema_text(&request->json, found[2]));
-                break;
-            }
+        script = find_script(request, hash_path(request, file), file);
+        if (script != 0) {
+            print_debug_id(request->scripts[script - 1].debug_id,
+                           schema_text(&request->json, found[2]));
         }
     }
     return true;
@@ -364,4 +347,5 @@ void js_request_free(struct js_request *request)
     free(request->stacks);
     free(request->frames);
     free(request->scripts);
+    table_free(&request->paths);
 }

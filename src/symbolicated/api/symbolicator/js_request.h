@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/hash_table.h"
 #include "derived/symcache/symcache.h"
 #include "json/json.h"
 #include "proto/key.h"
@@ -60,6 +61,7 @@ struct js_request {
     size_t nframes;
     struct js_script *scripts;
     size_t nscripts;
+    struct table paths; /* of scripts: their numbers + 1 */
 };
 
 /*
