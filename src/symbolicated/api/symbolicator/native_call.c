@@ -198,21 +198,11 @@ static void native_take_results(struct native_call *call)
 static bool native_has_paths(const struct native_call *call, size_t module)
 {
     const struct symbolicator_result *result = &call->results[module];
-    const struct symbolicator_request *request = &call->request;
-    size_t i;
 
-    if (call->api.attempts == API_ATTEMPTS_OF_ALL ||
-        (result->reader != NULL && result->reader->num_files > 0) ||
-        (result->ppdb != NULL && result->ppdb->num_files > 0)) {
-        return true;
-    }
-    for (i = 0; i < request->nframes; i++) {
-        if (request->frames[i].module == module &&
-            request->frames[i].has_more) {
-            return true;
-        }
-    }
-    return false;
+    return call->api.attempts == API_ATTEMPTS_OF_ALL ||
+           (result->reader != NULL && result->reader->num_files > 0) ||
+           (result->ppdb != NULL && result->ppdb->num_files > 0) ||
+           call->request.modules[module].has_more;
 }
 
 /* Wants the source code of modules.  Returns 1 if there are some, 0 if not, or

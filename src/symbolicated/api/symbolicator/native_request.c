@@ -480,6 +480,7 @@ static int native_find_owners(struct symbolicator_request *request)
         if (frame->module != SYMBOLICATOR_NONE) {
             request->nused += !request->modules[frame->module].is_used;
             request->modules[frame->module].is_used = true;
+            request->modules[frame->module].has_more |= frame->has_more;
         }
     }
     free(images);

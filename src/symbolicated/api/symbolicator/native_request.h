@@ -80,6 +80,7 @@ struct symbolicator_module {
     bool has_pdb20_id; /* one of a PDB 2.0: signature and age; such files are
                         * not read */
     bool is_used;      /* owns a frame */
+    bool has_more;     /* owns one that has_more */
     bool is_dotnet;    /* has methods and IL offsets, and no addresses */
     uint8_t guid[16];
     uint32_t age;
