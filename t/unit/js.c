@@ -216,9 +216,18 @@ static void data_urls(void **state)
         {"data:application/json;charset=utf-8;base64,e30=", "{}"},
         {"data:,%7B%7d", "{}"},
         {"data:application/json,{%}", "{%}"},
-        {"data:;base64,e30", NULL},
-        {"data:;base64,e31=", NULL}, /* a bit is left over */
-        {"data:;base64,e3 =", NULL},
+        {"data:,%7B%7d#x", "{}"},
+        {"data:;base64,e30", "{}"},
+        {"data:;base64,e31=", "{}"}, /* a bit is left over */
+        {"data:;base64,e3 0\t", "{}"},
+        {"data:;BASE64,e30%3D#x=", "{}"},
+        {"data:;base64,e30gIA", "{}  "},
+        {"data:;base64,e3=", NULL},
+        {"data:;base64,e30==", NULL},
+        {"data:;base64,e30gI", NULL},
+        {"data:;base64,e30g====", NULL},
+        {"data:;base64,e3=0", NULL},
+        {"data:;base64,e3-0", NULL},
         {"data:;base64,/w==", NULL}, /* no UTF-8 */
         {"data:;base64,", ""},
         {"data:x", NULL},
