@@ -12,6 +12,7 @@ use JSON::PP ();
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
+use Test::Uploads;
 
 for my $tool (qw(g++ dwz readelf)) {
     plan skip_all => "no $tool" if system("$tool --version >/dev/null 2>&1");
@@ -156,6 +157,50 @@ SKIP: {
     ok $whole ne expected('--altlink /nowhere'), 'names are in it';
     ok made('both') eq $whole, 'it is found by its checksum, and its names are there';
 }
+
+# --- one that comes later: among uploads, for all modules of it, and at a source
+
+my $u = Test::Uploads->new(inputs => ['elf'], cache => { retry_misses_after => '1s' });
+my $h = $u->t;
+run('for i in a b; do g++ -O2 -g -gdwarf-4 -Wl,--build-id -o $i $i.cc; done && dwz -m common.debug a b');
+my @modules = map { my $build = build_id($_); { name => $_, build => $build, id => debug_id($build),
+    whole => converted("$_ --altlink common.debug"), half => converted("$_ --altlink /nowhere") } } 'a', 'b';
+sub converted {
+    run($t->program('pdb2symcache') . " -o out $_[0] 2>&1");
+    return $t->read_file("$dir/out");
+}
+sub upload {
+    my ($file) = @_;
+    my $r = $u->put('_.debug/elf-buildid-sym-' . build_id($file) . '/_.debug', $t->read_file("$dir/$file"));
+    is $r->{status}, 201, "$file is uploaded" or diag $r->{body};
+}
+sub now {
+    my ($module) = @_;
+    $h->http($h->helper_socket, 'GET', "/v1/symcache/default/$module->{name}/$module->{id}"
+        . "?version=9.0.0&wait=60&code_id=buildid-$module->{build}");
+    return $h->read_file("store/$module->{name}/$module->{id}/$module->{name}-v9.0.0.symcache");
+}
+upload($_->{name}) for @modules;
+ok now($_) eq $_->{half}, "$_->{name}: its common file is nowhere" for @modules;
+upload('common.debug');
+ok now($_) eq $_->{whole}, "$_->{name}: and is used at once when it was uploaded" for @modules;
+
+my $late = $u->config;
+$late->{sources}{late} = { type => 'filesystem', layout => 'build_id', path => $h->path('late') };
+$late->{stores}{default}{sources} = ['late'];
+$late->{stores}{default}{root} = $h->path('store2');
+$late->{downloads} = $h->path('downloads2');
+$h->stop_symcached;
+sub late { $h->write_file('late/' . substr($_[0], 0, 2) . '/' . substr($_[0], 2) . '.debug',
+    $t->read_file("$dir/$_[1]")) }
+late($_->{build}, $_->{name}) for @modules;
+$h->start_symcached($late);
+sub later { now($_[0]); $h->read_file("store2/$_[0]{name}/$_[0]{id}/$_[0]{name}-v9.0.0.symcache") }
+ok later($modules[0]) eq $modules[0]{half}, 'nor does a source have it';
+late(build_id('common.debug'), 'common.debug');
+$h->wait_until('the common file of a source is used', sub { later($modules[0]) eq $modules[0]{whole} });
+pass 'one that a source has later is asked for when the SymCache is used';
+$h->finish;
 
 $t->finish;
 done_testing;

@@ -217,7 +217,8 @@ static void second_note_user(const struct job *job, const symcache_key_t *key)
     int is_try;
 
     for (is_try = 0; is_try < 2; is_try++) {
-        if (job->config->uploads.root != NULL &&
+        if (job->key.id_type == SYMCACHE_ID_DEBUG &&
+            job->config->uploads.root != NULL &&
             config_store_has_uploads(job->store, is_try)) {
             snprintf(root, sizeof(root), "%.1024s%s",
                      job->config->uploads.root, is_try ? "/" UPLOADS_TRY : "");
@@ -359,11 +360,11 @@ static void seek_second(struct job *job)
 
     while (second_find_next(job, job->run.made.output, &key)) {
         job->original.asked_seconds |= 1u << job->run.seeks;
-        job->run.may_come = 0;
-        if (rows[job->run.seeks].second != SECOND_FILE) {
-            second_note_user(job, &key);
-            job->run.may_come = second_may_come(job, &key);
-        }
+        second_note_user(job, &key);
+        /* few sources have images */
+        job->run.may_come = (rows[job->run.seeks].second != SECOND_FILE ||
+                             job->original.format != FORMAT_PDB) &&
+                            second_may_come(job, &key);
         job->run.is_seeking = 1;
         waiter = scheduler_ask(job->scheduler, &lookup, on_second, job);
         if (job->run.is_seeking) {

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/clock.h"
 #include "base/scarce.h"
 #include "config/config.h"
@@ -84,8 +85,7 @@ static bool invalidation_find_names(struct upload_index_names *names,
 
     snprintf(root, sizeof(root), "%.1024s%s", config->uploads.root,
              is_try ? "/" UPLOADS_TRY : "");
-    names->n = names->nhashes = 0;
-    names->has_user = false;
+    names->n = names->nhashes = names->nusers = 0;
     while (n-- > 0) {
         errnum = uploads_disk_find(root, folders[n], names);
         done = done && !is_scarce(errnum);
@@ -121,6 +121,7 @@ static bool drop_in_store(struct invalidation *invalidation,
     const struct config *config = scheduler_config(invalidation->scheduler);
     bool is_try = invalidation->is_try;
     struct upload_index_names names;
+    symcache_key_t user = {.id_type = SYMCACHE_ID_DEBUG};
     bool done = true;
     size_t i, j;
 
@@ -137,8 +138,10 @@ static bool drop_in_store(struct invalidation *invalidation,
                 invalidate_name(invalidation, store, place, i,
                                 &names.list[j]) && done;
         }
-        if (names.has_user) {
-            done = drop_user(invalidation, store, &names.user, is_try) && done;
+        for (j = 0; j < names.nusers; j++) {
+            memcpy(user.guid, names.users[j].guid, sizeof(user.guid));
+            user.age = names.users[j].age;
+            done = drop_user(invalidation, store, &user, is_try) && done;
         }
         for (j = 0; j < names.nhashes; j++) {
             done = invalidate_key(invalidation, store, &names.hashes[j]) &&

@@ -194,8 +194,10 @@ static bool index_take_user(struct upload_index_names *names,
                                 &key) != SYMCACHE_OK) {
         return false;
     }
-    names->has_user = true;
-    names->user = key;
+    if (names->nusers < UPLOAD_INDEX_USERS) {
+        memcpy(names->users[names->nusers].guid, key.guid, sizeof(key.guid));
+        names->users[names->nusers++].age = key.age;
+    }
     return true;
 }
 
@@ -517,10 +519,15 @@ void upload_index_note_user(const char *root, const symcache_key_t *key,
 {
     char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE];
     char entry[UPLOAD_INDEX_ENTRY_SIZE + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
+    struct upload_index_names names = {.n = 0};
 
     (void)upload_index_note_asked(root, user);
-    if (!symcache_key_same_id(key, user) &&
-        upload_index_folders(folders, key) > 0) {
+    if (symcache_key_same_id(key, user) ||
+        upload_index_folders(folders, key) == 0) {
+        return;
+    }
+    (void)upload_index_find(root, folders[0], &names);
+    if (names.nusers < UPLOAD_INDEX_USERS) {
         symcache_id_print(id, user);
         snprintf(entry, sizeof(entry), "%s/." DEBUG_ID "%s", folders[0], id);
         (void)index_make_entry(root, entry);
@@ -578,7 +585,7 @@ static bool index_is_old(const char *root, const char *folder, time_t age)
     if (upload_index_find(root, folder, &names) != 0) {
         return false;
     }
-    was_asked = names.has_user;
+    was_asked = names.nusers > 0;
     for (i = 0; i < names.n; i++) {
         if (!names.list[i].is_asked &&
             index_is_there(root, names.list[i].text, folder)) {

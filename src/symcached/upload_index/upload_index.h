@@ -55,6 +55,10 @@
  * each of which may be a kernel's; and of other copies of these. */
 #define UPLOAD_INDEX_HASHES 8
 
+/* Modules whose names or lines one file has: as the common file of dwz, whose
+ * modules are as many as a package has programs. */
+#define UPLOAD_INDEX_USERS 256
+
 /* Folders of one id. */
 #define UPLOAD_INDEX_FOLDERS 2
 
@@ -80,8 +84,12 @@ struct upload_index_names {
     symcache_key_t hashes[UPLOAD_INDEX_HASHES]; /* ids of profilers, with the
                                             name of files that have none */
     size_t nhashes;
-    bool has_user;       /* a module whose names or lines the file has */
-    symcache_key_t user; /* of which only the id counts */
+    struct {
+        uint8_t guid[16];
+        uint32_t age;
+    } users[UPLOAD_INDEX_USERS]; /* debug ids of modules whose names or lines
+                                    the file has */
+    size_t nusers;
 };
 
 /* Writes the folders of the id that a key has, below ".index".  Returns how
@@ -157,7 +165,7 @@ int64_t upload_index_changed(const char *root, const symcache_key_t *key);
 int upload_index_note_asked(const char *root, const symcache_key_t *key);
 
 /* Notes that a file that is made for user depends on the upload of key, so
- * that it is dropped when that changes.  If it cannot be noted, the file is
- * made anew later when it is used. */
+ * that it is dropped when that changes.  Of UPLOAD_INDEX_USERS that is
+ * noted. */
 void upload_index_note_user(const char *root, const symcache_key_t *key,
                             const symcache_key_t *user);
