@@ -6,10 +6,12 @@
  * attribute of the file:
  *
  *   <source> full|publics|program <seconds since 1970> <features> <builder>
+ *       [incomplete]
  *
  * The features are a hexadecimal set of SYMCACHE_HAS_..., 0 if not known; the
  * builder is SYMCACHE_BUILDER of the converter that made the file, 0 if another
- * program did.  Both are missing in files of former versions.
+ * program did.  Both are missing in files of former versions.  An incomplete
+ * file lacks names or lines of another original, which was not to be had.
  * A source that is a part of a symbol path is <name>.<number>.  Where the file
  * system has no such attributes nothing is known.
  */

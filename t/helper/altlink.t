@@ -200,6 +200,45 @@ ok later($modules[0]) eq $modules[0]{half}, 'nor does a source have it';
 late(build_id('common.debug'), 'common.debug');
 $h->wait_until('the common file of a source is used', sub { later($modules[0]) eq $modules[0]{whole} });
 pass 'one that a source has later is asked for when the SymCache is used';
+
+# --- machines with a tier: none takes from it what lacks names
+
+my $m2 = Test::Symcache->new;
+mkdir $m2->path($_) or die for 'uploads', 'empty';
+mkdir $h->path('tier') or die;
+my @peers = map { 'unix:' . $_->path('a.sock') } $h, $m2;
+sub start_with_tier {
+    my ($m) = @_;
+    my $c = $u->config_of($m);
+    $c->{uploads}{peers} = \@peers;
+    $c->{tiers}{fleet} = { type => 'filesystem', path => $h->path('tier') };
+    $c->{stores}{default}{tier} = 'fleet';
+    $c->{stores}{default}{transcoders}[0]{command} = ['pdb2symcache', '-pdb', '{pdb}'];
+    $m->start_symcached($c);
+}
+run("for i in a b; do echo 'int more;' >>\$i.cc; g++ -O2 -g -gdwarf-4 -Wl,--build-id -o \$i \$i.cc; done"
+    . ' && dwz -m common.debug a b');
+my $build = build_id('a');
+my %module = (name => 'a', build => $build, id => debug_id($build), whole => converted('a --altlink common.debug'),
+    half => converted('a --altlink /nowhere'));
+$h->stop_symcached;
+start_with_tier($_) for $h, $m2;
+upload('a');
+ok now(\%module) eq $module{half}, 'a file that lacks names';
+$h->stop_symcached; # it has stored what it stores
+start_with_tier($h);
+sub now2 {
+    $m2->helper('GET', "/v1/symcache/default/a/$module{id}?version=9.0.0&wait=60&code_id=buildid-$build");
+    return $m2->read_file("store/a/$module{id}/a-v9.0.0.symcache");
+}
+ok now2() eq $module{half}, '... also at another machine';
+upload('common.debug');
+ok now2() eq $module{whole}, '... which has them at once when the common file was uploaded';
+ok now(\%module) eq $module{whole}, '... and so has the first';
+$h->stop_symcached;
+ok -f $h->path("tier/1/default/a/$module{id}/v9.0.0.symcache"), 'what lacks none is in the tier';
+$m2->stop_symcached;
+$m2->finish;
 $h->finish;
 
 $t->finish;

@@ -199,7 +199,8 @@ void job_leave_original(struct job *job)
         free(job->original.seconds[i]);
         job->original.seconds[i] = NULL;
     }
-    job->original.asked_seconds = job->original.lacks_seconds = 0;
+    job->original.asked_seconds = job->original.lacks_seconds =
+        job->original.missing_seconds = 0;
 }
 
 void job_discard_pdb(struct job *job)

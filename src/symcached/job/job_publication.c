@@ -91,7 +91,10 @@ static void job_on_published(void *arg, long long size, int errnum)
         scheduler_want_gzip(job->scheduler, job->store, &job->key,
                             &target->published);
     }
-    if (job->state != JOB_IN_TIER && !symcache_key_is_download(&job->key)) {
+    /* A file that lacks something is each machine's own: so each knows what
+     * it lacks, and drops it when that is uploaded. */
+    if (job->state != JOB_IN_TIER && !symcache_key_is_download(&job->key) &&
+        job->original.missing_seconds == 0) {
         tiers_put(job->scheduler->tiers, job->store,
                   scheduler_workdir(job->scheduler, job->store->root),
                   &job->key, &target->published, job->tier_replace);
@@ -166,7 +169,8 @@ void job_publish(struct job *job, const symcache_version_t *version,
     }
     if (job->state == JOB_PUBLISHES &&
         transcode_is_ours(job_transcoder(job))) {
-        provenance_note_builder(file, job->original.lacks_seconds != 0);
+        provenance_note_builder(file, job->original.lacks_seconds != 0,
+                                job->original.missing_seconds != 0);
     }
     job_note_places(job, file);
     job->target.published = *version;

@@ -121,6 +121,7 @@ struct job_original {
     char *seconds[SECONDS]; /* paths of what is used besides; or NULL */
     unsigned asked_seconds; /* a set of 1 << SECOND_...: asked for already */
     unsigned lacks_seconds; /* such a set: they may be there later */
+    unsigned missing_seconds; /* such a set: they were not to be had */
     unsigned told_seconds;  /* such a set: the log has what is odd of them */
     char *folder;           /* of the lookup, of which nothing else is left; or
                                NULL */

@@ -32,6 +32,7 @@ static void answer_decided(struct scheduler *scheduler,
 {
     const struct store_config *store = lookup->store;
     const symcache_key_t *key = lookup->key;
+    char path[PATH_MAX];
 
     answer->key = key;
     if (answer->kind == SCHEDULER_HIT && symcache_key_is_url(key)) {
@@ -39,9 +40,13 @@ static void answer_decided(struct scheduler *scheduler,
     } else if (answer->kind == SCHEDULER_HIT &&
                !symcache_key_is_download(key)) {
         if (store_touch(store->root, key, &answer->version)) {
-            tiers_used(scheduler->tiers, store,
-                       scheduler_workdir(scheduler, store->root), key,
-                       &answer->version);
+            store_path(path, store->root, key, &answer->version,
+                       SYMCACHE_FILE_PLAIN);
+            if (!provenance_is_incomplete(path)) {
+                tiers_used(scheduler->tiers, store,
+                           scheduler_workdir(scheduler, store->root), key,
+                           &answer->version);
+            }
         }
         scheduler_want_gzip(scheduler, store, key, &answer->version);
     }

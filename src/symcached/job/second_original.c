@@ -257,9 +257,11 @@ static void take_second(struct job *job, const struct scheduler_answer *answer)
                             answer->key);
         job->original.seconds[rows[row].second] = strdup(path);
         job->original.lacks_seconds &= ~(1u << rows[row].second);
+        job->original.missing_seconds &= ~(1u << rows[row].second);
         job->run.has_second = 1;
         return;
     }
+    job->original.missing_seconds |= 1u << rows[row].second;
     if (job->run.may_come || answer->kind != SCHEDULER_ABSENT) {
         job->original.lacks_seconds |= 1u << rows[row].second;
     }

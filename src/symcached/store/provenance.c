@@ -10,6 +10,7 @@
 #include "base/digest_attribute.h"
 
 static const char *const words[] = {"full", "publics", "program"};
+static const char incomplete[] = " incomplete";
 
 bool provenance_read(const char *file, struct provenance *provenance)
 {
@@ -33,7 +34,15 @@ bool provenance_read(const char *file, struct provenance *provenance)
         provenance->extent--;
     }
     provenance->checked = (time_t)checked;
+    provenance->is_incomplete = strstr(text, incomplete) != NULL;
     return true;
+}
+
+bool provenance_is_incomplete(const char *file)
+{
+    struct provenance provenance;
+
+    return provenance_read(file, &provenance) && provenance.is_incomplete;
 }
 
 static void set_attribute(const char *file, const char *attribute,
@@ -50,21 +59,24 @@ static void set_attribute(const char *file, const char *attribute,
 void provenance_write(const char *file, const struct provenance *provenance)
 {
     char text[SYMCACHE_PROVENANCE_TEXT + 1];
-    int n = snprintf(text, sizeof(text), "%.96s %s %lld %x %u",
+    int n = snprintf(text, sizeof(text), "%.96s %s %lld %x %u%s",
                      provenance->source, words[provenance->extent],
                      (long long)provenance->checked, provenance->features,
-                     provenance->builder);
+                     provenance->builder,
+                     provenance->is_incomplete ? incomplete : "");
 
     set_attribute(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text, (size_t)n);
 }
 
-void provenance_note_builder(const char *file, bool is_to_be_made_anew)
+void provenance_note_builder(const char *file, bool is_to_be_made_anew,
+                             bool is_incomplete)
 {
     struct provenance provenance;
 
     if (provenance_read(file, &provenance)) {
         provenance.builder =
             is_to_be_made_anew ? SYMCACHE_BUILDER - 1 : SYMCACHE_BUILDER;
+        provenance.is_incomplete = is_incomplete;
         provenance_write(file, &provenance);
     }
 }

@@ -21,10 +21,14 @@ struct provenance {
     unsigned features; /* what the original has, a set of proto/kind.h; 0: not
                           known */
     unsigned builder;  /* of our converter that made the file; 0: not known */
+    bool is_incomplete; /* it lacks names or lines of another original */
 };
 
 /* Returns false if nothing is known of the file. */
 bool provenance_read(const char *file, struct provenance *provenance);
+
+/* Is it known to lack names or lines of another original? */
+bool provenance_is_incomplete(const char *file);
 
 void provenance_write(const char *file, const struct provenance *provenance);
 
@@ -34,7 +38,8 @@ void provenance_note(const char *file, const char *source,
 
 /* Notes that our converter, as it is now, made a file of which the source is
  * known; or if it is to be made anew later, that an earlier one did. */
-void provenance_note_builder(const char *file, bool is_to_be_made_anew);
+void provenance_note_builder(const char *file, bool is_to_be_made_anew,
+                             bool is_incomplete);
 
 /* Notes where the original of a file was looked for, a text of at most
  * SYMCACHE_PLACES_MAX bytes (proto/provenance.h). */
