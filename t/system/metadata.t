@@ -15,6 +15,7 @@ use Test::Example;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
+use Test::Uploads;
 
 plan skip_all => 'no zstd' if system('zstd --version >/dev/null 2>&1') != 0;
 
@@ -143,4 +144,20 @@ is join(' ', $r->{status}, Test::Symcache::header($r, 'Retry-After') // '-'), '5
     'a helper that stops says so';
 $t->stop_symcached;
 $t->finish;
+
+# --- uploads, which need not be asked for first
+
+my $u = Test::Uploads->new(inputs => ['elf']);
+sub of_uploads {
+    my $said = $u->t->helper_json("/v1/metadata?key=buildid&value=$_[0]");
+    return join ' ', ($said->{complete} ? 'complete' : 'incomplete'),
+        sort map { "$_->{type}:$_->{buildid}" } @{ $said->{results} };
+}
+is of_uploads($build), 'complete', 'a build id that nobody knows';
+is $u->put("libshapes.so/elf-buildid-$build/libshapes.so", $so)->{status}, 201, 'a program is uploaded';
+is of_uploads($build), "complete executable:$build", '... and listed';
+is $u->put("_.debug/elf-buildid-sym-$build/_.debug", $so)->{status}, 201, 'and a debug file';
+is of_uploads(uc $build), "complete debuginfo:$build executable:$build", 'both are listed';
+is of_uploads($other), 'complete', 'another build id';
+$u->t->finish;
 done_testing;

@@ -22,6 +22,7 @@
 #include "symcached/fetch/fetch.h"
 
 #include "downloads.h"
+#include "stored_uploads.h"
 
 #define QUERIES_MAX 16 /* at a time */
 #define ANSWER_MAX ((uint64_t)4 << 20)
@@ -124,6 +125,10 @@ static void metadata_local_run(void *arg)
                  SYMCACHE_NAME_NONE);
         local->is_whole &=
             downloads_walk(&local->results, folder, local->key, local->value);
+    }
+    if (local->key == METADATA_BUILDID) {
+        local->is_whole &=
+            stored_uploads_add(&local->results, config, local->value);
     }
 }
 
