@@ -63,16 +63,20 @@ sub web { my ($folder, %more) = @_;
 sub private { return web('private', headers => { 'X-Token' => "s3cret-$_[0]" }) }
 sub public { return web('public', is_public => \1) }
 
+my $options = { apply_source_context => \0 };
+my $module; # of the last answer
+
 sub post {
     my ($m, $scope, @sources) = @_;
     my $r = $m->post($m->symbolicated_socket, "/symbolicate?scope=$scope", $json->encode({
         stacktraces => [{ frames => [{ instruction_addr => '0x402913' }] }],
         modules => [{ type => 'pe', debug_file => 'crash.pdb', image_addr => '0x400000',
                       debug_id => '3249d99d-0c40-4931-8610-f4e4fb0b6936-1' }],
-        sources => \@sources, options => { apply_source_context => \0 },
+        sources => \@sources, options => $options,
     }), 'Content-Type: application/json');
     my $body = $json->decode($r->{body});
-    return $body->{modules}[0]{debug_status} // $r->{body};
+    $module = $body->{modules}[0];
+    return $module->{debug_status} // $r->{body};
 }
 
 sub objects {
@@ -100,6 +104,21 @@ is post($m2, 'x', private('a')), 'found', 'the second machine has the private on
 is post($m2, 'x', public()), 'found', 'and the public one';
 is post($m2, 'other', public()), 'found', 'of which any scope';
 is asked(), 0, 'and has asked no source';
+
+# --- where the file was found, only the first machine knows
+
+my $place = "http://127.0.0.1:$port/private/crash.pdb/$key/crash.pd";
+for ([$m1, ['notfound', 'No object files listed on this source'], # of its code
+        ['notfound', "${place}_"], ['ok', "${place}b"]], [$m2]) {
+    my ($m, @places) = @$_;
+    $options = { dif_candidates => \1 };
+    is post($m, 'x', private('a')), 'found', 'candidates';
+    is_deeply [map { [$_->{download}{status}, $_->{location}] }
+        grep { $_->{location} !~ /src\.zip$/ } @{ $module->{candidates} // [] }],
+        \@places, '... are those that are known, and not "notfound" where it is not';
+    $options = { apply_source_context => \0 };
+}
+asked();
 
 isnt post($m2, 'other', private('a')), 'found', 'another scope: not what is private';
 isnt post($m2, 'x', private('b')), 'found', 'nor another token';

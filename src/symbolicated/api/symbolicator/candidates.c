@@ -471,8 +471,9 @@ static void add_empty_candidate(struct candidates *candidates)
     }
 }
 
-/* The last one of those with the best outcome is the one that was read. */
-static void choose_candidate_outcome(struct candidates *candidates,
+/* The last one of those with the best outcome is the one that was read.
+ * Returns false if there is none. */
+static bool choose_candidate_outcome(struct candidates *candidates,
                                      enum outcome outcome)
 {
     size_t i;
@@ -480,9 +481,10 @@ static void choose_candidate_outcome(struct candidates *candidates,
     for (i = candidates->count; i > 0; i--) {
         if (candidates->list[i - 1].outcome == outcome) {
             candidates->list[i - 1].is_chosen = true;
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 static void add_attempt_candidates(struct candidates *candidates,
@@ -542,20 +544,24 @@ static void collect_cfi_candidates(struct candidates *candidates,
 static void collect_candidates(struct candidates *candidates,
                                const struct symbolicator_result *result)
 {
+    bool is_origin_known = true; /* not of a file that a tier has given */
+
     add_attempt_candidates(candidates, result->attempts[0]);
     add_attempt_candidates(candidates, result->attempts[1]);
     if (result->status == SYMBOLICATOR_FOUND) {
-        choose_candidate_outcome(candidates, OUTCOME_OK);
+        is_origin_known = choose_candidate_outcome(candidates, OUTCOME_OK);
     } else if (result->status == SYMBOLICATOR_MALFORMED) {
-        choose_candidate_outcome(candidates, OUTCOME_MALFORMED);
+        (void)choose_candidate_outcome(candidates, OUTCOME_MALFORMED);
     } else if (result->status == SYMBOLICATOR_UNSUPPORTED) {
-        choose_candidate_outcome(candidates, OUTCOME_UNSUPPORTED);
+        (void)choose_candidate_outcome(candidates, OUTCOME_UNSUPPORTED);
     }
     if (candidates->is_walked) {
         collect_cfi_candidates(candidates, result);
     }
     if (candidates->request->wants_context) {
         collect_source_candidates(candidates, result);
+    }
+    if (candidates->request->wants_context && is_origin_known) {
         add_empty_candidate(candidates);
     } else if (candidates->config->symbolicator.sources ==
                    SYMBOLICATOR_SOURCES_ALLOW &&
