@@ -197,6 +197,12 @@ clear();
 is push_part(0, 3, substr $ranges, 0, 9)->{status}, 200, 'a part of three';
 refused(push_part(0, 2, substr $ranges, 0, 9), 409, qr/in 3 parts/,
         'and one of two');
+is whole($ranges)->{status}, 200, 'but a whole file replaces what there is';
+is stored(), $ranges, '... at once';
+is push_part(1, 3, substr $pads, 9, 9)->{status}, 200, '... and the parts go on:';
+is push_part(0, 3, substr $pads, 0, 9)->{status}, 200, '... one more';
+is push_part(2, 3, substr $pads, 18)->{status}, 200, '... and the last';
+is stored(), $pads, '... replace it';
 clear();
 push_part(0, 2, substr $ranges, 0, 50);
 refused(push_part(1, 2, substr $ranges, 50, 50), 400, qr/a record is cut/,

@@ -222,12 +222,16 @@ static unsigned parts_running(const struct upload *upload)
     return 0;
 }
 
-/* Returns false when it is refused: another number of parts is coming in. */
+/* Returns false when it is refused: another number of parts is coming in.  A
+ * whole file is none. */
 bool part_join_check(struct upload *upload)
 {
     char folder[PATH_MAX];
     unsigned other;
 
+    if (upload->request.parts == 1) {
+        return true;
+    }
     print_folder(folder, upload, upload->request.only_try);
     other = parts_other(folder, upload->request.file, upload->request.parts);
     other = other != 0 ? other : parts_running(upload);
@@ -237,9 +241,7 @@ bool part_join_check(struct upload *upload)
                       other, upload->request.parts);
         return false;
     }
-    if (upload->request.parts > 1) {
-        parts_name(upload->part, sizeof(upload->part), upload->request.file,
-                   upload->request.parts, upload->request.part);
-    }
+    parts_name(upload->part, sizeof(upload->part), upload->request.file,
+               upload->request.parts, upload->request.part);
     return true;
 }
