@@ -56,6 +56,13 @@ my $n = () = $s->requests;
 is post({ token => 's3cret' })->{debug_status}, 'found', 'once more';
 is scalar(() = $s->requests), $n, 'without a request';
 
+# A list is by ids, so its files may have any name: a text has one in it.
+$s->add(type => 'breakpad', debug_id => '5c1d3f3a-0000-4000-8000-0123456789ab',
+    data => "MODULE Linux x86_64 5C1D3F3A0000400080000123456789AB0 libshapes.so\nFUNC 1000 10 0 draw\n");
+is post({ token => 's3cret' }, module => { type => 'elf', code_file => '/opt/app/renamed.so',
+    debug_id => '5c1d3f3a-0000-4000-8000-0123456789ab', image_addr => '0x400000' })->{debug_status},
+    'found', 'a text with another name in it';
+
 my $none = post({ token => 's3cret' }, id => '00000000-0000-4931-8610-f4e4fb0b6936-1');
 is $none->{debug_status}, 'missing', 'what the project does not have';
 is_deeply $none->{candidates}, [{ source => 'sentry:project',

@@ -186,7 +186,7 @@ void lookup_unpack(struct lookup *lookup, enum lookup_step step,
     symcache_key_t key = lookup->key;
     struct unpack *unpack;
 
-    if (lookup->by_index) { /* whatever name the file has in it */
+    if (lookup->by_index || lookup->any_name) {
         upload_index_set_name(&key, SYMCACHE_NAME_NONE);
     }
     if (part_open(lookup, &lookup->out_fd, lookup->out) != 0) {

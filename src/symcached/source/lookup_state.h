@@ -104,6 +104,7 @@ struct lookup {
     bool coded;      /* part has a Content-Encoding, which is to be undone */
     bool is_scraped; /* a client names the URL, and no file of ours */
     bool second;     /* no other age or name is to be looked for */
+    bool any_name;   /* what is found may have another name in it */
     char name[SYMCACHE_NAME_MAX + 1]; /* the key's, as it was asked for */
     struct lookup_callbacks callbacks;
     void *arg;

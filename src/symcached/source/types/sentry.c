@@ -361,7 +361,8 @@ static void begin_sentry(struct lookup *lookup)
     if (memory != NULL && memory->lists == NULL) {
         memory->lists = sentry_lists_new();
     }
-    lookup->second = true; /* the list is by the one age */
+    lookup->second = true;   /* the list is by the one age, */
+    lookup->any_name = true; /* and by no name */
     project->lists = memory != NULL ? memory->lists : NULL;
     if (project->lists == NULL) {
         say_sentry(lookup, SOURCE_FAILED_HERE, "out of memory");
