@@ -235,6 +235,28 @@ is "@{ $of{200} } and @{ $of{503} }", join(' ', 1 .. 64, 'and', 65, 66),
     'found by 64 names, and under others not absent';
 is ask($m1, 'executable', "libz.so/buildid-$z->{build}"), 200, 'and its own';
 
+# --- a debug file has no name: what was made of it has those of the clients
+
+my $nameless = elf();
+my $place = "_.debug/elf-buildid-sym-$nameless->{build}/_.debug";
+my @by = ("$nameless->{debug}", "&code_id=buildid-$nameless->{build}");
+is $u->put($place, $nameless->{dbg})->{status}, 201, 'a debug file';
+for my $name ('n1.so', '_') {
+    my $made = $m1->path("store/$name/$by[0]/$name-v9.0.0.symcache");
+    is ask($m1, 'symcache', "$name/$by[0]", $by[1]), 200, "$name: made of it";
+    is $u->put("$place?force=1", $nameless->{dbg} . $name)->{status}, 201, '... it is replaced';
+    ok !-e $made, '... what was made is gone';
+    is ask($m1, 'symcache', "$name/$by[0]", $by[1]), 200, '... and made again';
+    is discard($place), 200, '... it is removed';
+    ok !-e $made, '... with what was made';
+    is ask($m1, 'symcache', "$name/$by[0]", $by[1]), 404, '... and absent';
+    is $u->put($place, $nameless->{dbg})->{status}, 201, '... until it comes again';
+}
+%of = map { $_ => [] } 200, 503;
+push @{ $of{ ask($m1, 'symcache', "n$_.so/$by[0]", $by[1]) } }, $_ for 1 .. 65;
+is "@{ $of{200} } and @{ $of{503} }", join(' ', 1 .. 63, 'and', 64, 65),
+    'with "_" by 64 names, and under others not absent';
+
 SKIP: {
     skip 'not under a sanitizer', 2 if $Test::Symcache::san;
     my $shim = $m1->path('quota.so');

@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "proto/properties.h"
 #include "symcached/space/space.h"
+#include "uploads.h"
 
 /* Moves the file away for the next one: truncating a large one is slow. */
 static void part_discard(struct lookup *lookup, int fd, const char *path)
@@ -99,6 +100,9 @@ void lookup_publish(struct lookup *lookup, const char *from,
 {
     struct stat st;
 
+    if (!uploads_take_found(lookup)) {
+        return;
+    }
     if (stat(from, &st) != 0 || rename(from, lookup->file) != 0) {
         lookup_fail(lookup, "rename");
         return;

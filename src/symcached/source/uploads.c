@@ -123,6 +123,29 @@ static bool uploads_note_asked(struct lookup *lookup)
     return false;
 }
 
+/* A debug file has no name, so the index does not have those of what is made
+ * of it, which goes when the file does. */
+bool uploads_take_found(struct lookup *lookup)
+{
+    int errnum;
+
+    if (!config_source_is_uploads(lookup->source) ||
+        lookup->key.id_type != SYMCACHE_ID_DEBUG ||
+        lookup->at.id_type != SYMCACHE_ID_BUILD ||
+        lookup->at.kind != SYMCACHE_KIND_DEBUGINFO) {
+        return true;
+    }
+    errnum = upload_index_note_asked(lookup->source->path, &lookup->key);
+    if (errnum == 0) {
+        return true;
+    }
+    lookup_attempt_here(lookup, SOURCE_FAILED_HERE,
+                        errnum == E2BIG ? "asked for by too many names"
+                                        : strerror(errnum));
+    lookup_end(lookup);
+    return false;
+}
+
 /* the index of this machine ------------------------------------------------ */
 
 /* The thread's own. */

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "layout.h"
 
@@ -32,6 +33,10 @@ void uploads_take_answer(struct lookup *lookup,
 /* Notes that it failed.  The source of all uploads does not say which tier. */
 void uploads_tier_failed(struct lookup *lookup,
                          const struct tier_result *result);
+
+/* Something was found.  Returns false if it is not to be used, and has ended
+ * the lookup. */
+bool uploads_take_found(struct lookup *lookup);
 
 /* Steps of a lookup in the folder of uploads after the first one, see
  * lookup_steps.h. */
