@@ -337,6 +337,9 @@ for ([3, qr/\Q${\$t->path('none')}\E: cannot connect: No such file.*\n.*running 
       'no socket', 'jobs', '--socket', 'unix:' . $t->path('none')],
      [3, qr/none\.json: No such file/, 'no configuration',
       'jobs', '-c', $t->path('none.json')],
+     [3, qr/^symcachectl: --socket or --peers: an address is empty\n\z/, 'no address',
+      'jobs', '--socket', ''],
+     [3, qr/: an address is empty\n\z/, 'no address of a peer', 'status', '--peers', ''],
      [3, qr/gate: is empty/, 'an empty one', 'jobs', '-c', $t->path('gate')],
      (map {
          my ($text, $reason, @command) = @$_;

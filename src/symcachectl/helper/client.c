@@ -34,6 +34,11 @@ struct client *client_new(const struct settings *settings)
     }
     client->daemon = settings_daemon_name(settings);
     client->address = settings_socket(settings);
+    if (client->address != NULL && client->address[0] == '\0') {
+        fputs("symcachectl: --socket or --peers: an address is empty\n",
+              stderr);
+        client->address = NULL;
+    }
     if (client->address == NULL ||
         settings_token(settings, &client->token) != 0) {
         free(client);
