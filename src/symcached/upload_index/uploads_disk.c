@@ -5,10 +5,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include "base/log.h"
 #include "base/task.h"
 #include "config/config.h"
@@ -18,15 +19,18 @@
 
 /* A call of the loop, and a copy of its data. */
 struct uploads_disk_call {
+    LIST_ENTRY(uploads_disk_call) entry; /* of late calls */
     void (*run)(void *data);
     void (*drop)(void *data); /* or NULL */
     bool late;
+    char disk[PATH_MAX]; /* of a late one */
     max_align_t data[];
 };
 
-/* The disk of the last one that was late, and how many have not come back. */
-static char late_disk[PATH_MAX];
-static atomic_uint nlate;
+/* Those that have not come back: one of each disk. */
+static LIST_HEAD(, uploads_disk_call) late_calls =
+    LIST_HEAD_INITIALIZER(late_calls);
+static pthread_mutex_t late_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void run_disk_call(void *arg)
 {
@@ -43,8 +47,10 @@ static void drop_disk_call(void *arg)
         call->drop(call->data);
     }
     if (call->late) {
-        log_info(0, "a disk of uploads answers again");
-        atomic_fetch_sub(&nlate, 1);
+        log_info(0, "the disk of \"%s\" answers again", call->disk);
+        pthread_mutex_lock(&late_lock);
+        LIST_REMOVE(call, entry);
+        pthread_mutex_unlock(&late_lock);
     }
     free(call);
 }
@@ -63,10 +69,18 @@ static void print_disk(char disk[PATH_MAX], const char *root)
 
 bool uploads_disk_hangs(const char *root)
 {
+    const struct uploads_disk_call *call;
     char disk[PATH_MAX];
 
     print_disk(disk, root);
-    return atomic_load(&nlate) > 0 && strcmp(disk, late_disk) == 0;
+    pthread_mutex_lock(&late_lock);
+    LIST_FOREACH(call, &late_calls, entry) {
+        if (strcmp(disk, call->disk) == 0) {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&late_lock);
+    return call != NULL;
 }
 
 static int wait_for_disk(const char *root, struct uploads_disk_call *call,
@@ -81,11 +95,13 @@ static int wait_for_disk(const char *root, struct uploads_disk_call *call,
         return errno;
     }
     if (late) {
-        print_disk(late_disk, root);
-        atomic_fetch_add(&nlate, 1);
         call->late = true; /* run does not look at it */
+        print_disk(call->disk, root);
+        pthread_mutex_lock(&late_lock);
+        LIST_INSERT_HEAD(&late_calls, call, entry);
+        pthread_mutex_unlock(&late_lock);
         log_error(0, "the disk of \"%s\" does not answer: what needs it is "
-                     "refused until it does", late_disk);
+                     "refused until it does", call->disk);
     } else {
         memcpy(data, call->data, size);
         call->drop = NULL;
@@ -110,7 +126,9 @@ int uploads_disk_call(const char *root, void (*run)(void *data),
         }
         return rc;
     }
-    *call = (struct uploads_disk_call){.run = run, .drop = drop};
+    call->run = run;
+    call->drop = drop;
+    call->late = false;
     memcpy(call->data, data, size);
     return wait_for_disk(root, call, data, size);
 }
