@@ -162,6 +162,11 @@ is $r->{http}, 422, 'another one';
 like $r->{text}, qr/: sources\[1\]\.id: no source of this name/, 'is named';
 $r = post('', body(sources => [{ type => 'http' }]));
 like $r->{text}, qr/: sources\[0\]: missing field `id`/, 'one without an id';
+is function(post('', body(sources => [({ id => 'local' }) x 256]))), $main,
+    'as many as are allowed';
+$r = post('', body(sources => [({ id => 'local' }) x 257]));
+is $r->{http}, 422, 'more of them';
+like $r->{text}, qr/: sources: more than 256/, '... and why';
 for (['ignore', 200, 'are ignored'], ['refuse', 422, 'are refused']) {
     my ($mode, $status, $what) = @$_;
     $t->stop_symbolicated;

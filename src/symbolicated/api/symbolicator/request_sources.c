@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Each is a cost for each place where each module was looked for. */
+#define SOURCES_MAX 256
+
 /* Whether a string is the name of a source of some store. */
 static bool is_configured_source(const struct symbolication_config *config,
                                  const struct json *json, uint32_t id)
@@ -71,6 +74,10 @@ int symbolicator_request_sources_check(
     list = symbolicator_request_sources(config, request);
     if (list == 0) {
         return 0;
+    }
+    if (json->values[list].size > SOURCES_MAX) {
+        snprintf(error, error_size, "sources: more than %d", SOURCES_MAX);
+        return 422;
     }
     for (i = list + 1, n = 0; i < json->values[list].end;
          i = json->values[i].end, n++) {
