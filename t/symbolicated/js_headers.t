@@ -103,6 +103,12 @@ is line_of(request($web->url . '/no.js', token('tenant-one'),
     'an origin that is not allowed';
 is scalar(() = $web->requests), $n, '... is not asked';
 
+for ([('x') x 1000, '*'], ['a' x 65536, '*']) {
+    my $r = request($web->url . '/no.js', token('tenant-one'), origins => $_);
+    is $r->{status}, 422, @$_ . ' origins are too many';
+    like $r->{body}, qr/scraping\.allowed_origins: more than/, '... and why';
+}
+
 $s->store('artifacts', []);
 $s->artifact('~/js/terser.js', slurp("$data/terser.js"), id => 'terser.js');
 $s->artifact('~/js/terser.js.map', slurp("$data/terser.js.map"),

@@ -13,6 +13,7 @@
 #include "native_call.h"
 #include "js_answer.h"
 #include "js_headers.h"
+#include "js_scraping.h"
 #include "js_wants.h"
 #include "proto/url.h"
 #include "short_answer.h"
@@ -249,11 +250,14 @@ static int js_prepare(struct js_call *call, const char *scope,
     if (*error == NULL) {
         *error = js_headers_mistake(request);
     }
+    call->files.has_scraping =
+        request->has_scraping && call->config->javascript.scraping;
+    if (*error == NULL && call->files.has_scraping) {
+        *error = js_origins_mistake(request);
+    }
     if (*error != NULL) {
         return 422;
     }
-    call->files.has_scraping =
-        request->has_scraping && call->config->javascript.scraping;
     call->modules = calloc(request->nscripts + 1, sizeof(*call->modules));
     call->places = calloc(request->nframes + 1, sizeof(*call->places));
     if (call->modules == NULL || call->places == NULL ||

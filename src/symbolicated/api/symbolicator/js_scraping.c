@@ -13,6 +13,27 @@
 
 /* "scraping.allowed_origins" ----------------------------------------------- */
 
+/* Each file is compared with all of them. */
+#define ORIGINS_MAX 1000
+#define ORIGINS_SIZE 65536 /* bytes */
+
+const char *js_origins_mistake(const struct js_request *request)
+{
+    const struct json_value *values = request->json.values;
+    uint32_t i, list = request->origins;
+    size_t size = 0;
+
+    for (i = list + 1; list != 0 && i < values[list].end; i = values[i].end) {
+        size += values[i].size;
+    }
+    if (size > ORIGINS_SIZE) {
+        return "scraping.allowed_origins: more than 65536 bytes";
+    }
+    return list != 0 && values[list].size > ORIGINS_MAX
+               ? "scraping.allowed_origins: more than 1000"
+               : NULL;
+}
+
 /* A URL or a pattern, taken to pieces. */
 struct js_origin_parts {
     struct symc_string scheme; /* data is NULL: any */

@@ -7,6 +7,10 @@
 
 #include "js_files.h"
 
+/* NULL, or a static sentence about what is wrong with the origins that a
+ * request allows. */
+const char *js_origins_mistake(const struct js_request *request);
+
 /* Fetches the file at a URL, if the request allows that. */
 void js_scraping_find(struct js_files *files, struct symc_string url,
                       struct js_file *file);
