@@ -117,6 +117,21 @@ SKIP: {
     is((look_up("$dir/c", [0, 12]))[0][6], 'new Shop', 'and the first one counts');
 }
 
+# Names that all have the text or the parts of a long one.
+for (['long names', 'class ' . 'A' x 100000 . '{' . 'a(){}' x 5000 . '}'],
+     ['names of many parts',
+      join('.', ('a') x 10000) . '={' . 'f(){},' x 2000 . '}']) {
+    my ($name, $script) = @$_;
+    spew("$dir/a.js", $script);
+    spew("$dir/a.map", '{"version":3,"sources":["a"],"names":[],'
+        . '"mappings":"AAAA"}');
+    my ($code, undef, $said) =
+        convert("$dir/a.js", "$dir/a.map", '-o', "$dir/c");
+    is $code, 0, "a JsCache of $name";
+    like $said, qr/names of (?:some )?functions are missing: /, '... without them';
+    cmp_ok -s "$dir/c", '<', 8 << 20, '... which is small';
+}
+
 # A map without texts has up to eight times its size of positions.
 {
     spew("$dir/dense.js", "x\n");

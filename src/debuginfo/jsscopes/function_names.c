@@ -33,6 +33,12 @@ static void put_part(struct name *name, const struct jsscopes_part *part)
 {
     struct jsscopes *s = name->js->scopes;
 
+    if (s->num_parts >= name->js->work_max) {
+        parser_fail(name->js, JSSCOPES_LIMIT,
+                    "names of too many parts for its size");
+        name->has_failed = true;
+        return;
+    }
     if (s->num_parts >= UINT32_MAX ||
         array_need(&s->parts, &s->part_room, s->num_parts + 1,
                    sizeof(*s->parts)) != 0) {

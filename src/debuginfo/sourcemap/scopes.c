@@ -134,8 +134,15 @@ static bool scope_find_place(const struct scope_lines *lines, uint32_t at,
     return true;
 }
 
+/* All names together have at most so many bytes for each of the script, and
+ * some more. */
+#define NAMES_FACTOR 32
+#define NAMES_MORE (1u << 20)
+
 struct scopes {
     struct sourcemap *map;
+    size_t left; /* bytes that names may still have */
+    bool is_cut; /* some had more */
     struct jsscopes read;
     struct scope_lines lines;
     struct jscache_writer *writer;
@@ -211,8 +218,8 @@ static struct symc_string name_at_end(const struct scopes *scopes,
 }
 
 /* Joins the original texts of parts, of which there are some; its data is NULL
- * when out of memory. */
-static struct symc_string join_parts(const struct scopes *scopes,
+ * when out of memory.  A name that there is no room for is empty. */
+static struct symc_string join_parts(struct scopes *scopes,
                                      const struct jsscopes_part *parts,
                                      uint32_t n, bool *is_changed)
 {
@@ -230,6 +237,11 @@ static struct symc_string join_parts(const struct scopes *scopes,
         memchr(text.data, '\\', text.size) == NULL) {
         return text; /* stays where it is */
     }
+    if (name.size > scopes->left) {
+        scopes->is_cut = true;
+        return (struct symc_string){"", 0};
+    }
+    scopes->left -= name.size;
     name.data = to = arena_take(&scopes->map->arena, name.size);
     if (to == NULL) {
         return name;
@@ -360,9 +372,15 @@ int scopes_add(struct sourcemap *map, const char *script, size_t size,
     memset(&scopes, 0, sizeof(scopes));
     scopes.map = map;
     scopes.writer = writer;
+    scopes.left = NAMES_FACTOR * size + NAMES_MORE;
     rc = read_script(&scopes, script, size, text, text_size, failure);
     if (rc == 0) {
         rc = add_scopes(&scopes, failure);
+    }
+    if (rc == 0 && scopes.is_cut) {
+        snprintf(text, text_size,
+                 "names of some functions are missing: they are too long for "
+                 "the size of the script");
     }
     free(scopes.names);
     free_lines(&scopes.lines);
