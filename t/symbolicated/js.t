@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use IO::Uncompress::Gunzip qw(gunzip);
 use JSON::PP ();
+use POSIX ();
 use Test::File qw(slurp);
 use Test::More;
 use Test::ScriptedServer;
@@ -207,9 +208,11 @@ is $t->stop_symcached, 0, 'symcached stops';
 
 $config->{symbolication}{javascript} = { scraping => JSON::PP::true() };
 $s->store('artifacts', []);
+my %odd = ('many.js' => 's' x 2**21);
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
     my ($late, $name) = $req->{path} =~ m{^/(late/)?([\w.-]+)$};
+    return $c->reply(200, {}, $odd{$name}) if defined $name && defined $odd{$name};
     return $c->reply(404) if !defined $name || !-e "$data/shop/$name";
     sleep 1.2 if $late && $name =~ /map$/;
     $c->reply(200, { $name =~ /map$/ ? () : (SourceMap => 'terser.js.map') },
@@ -218,7 +221,13 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
 $config->{symbolication}{symbolicator}{tenants}{hosts} = [$s->host,
     '127.0.0.1:' . $web->port];
 $t->start_symcached($config);
-$t->start_symbolicated;
+my $pid = $t->start_symbolicated;
+
+# Seconds.
+sub processor_time {
+    my @fields = split ' ', slurp("/proc/$_[0]/stat") =~ s/.*\) //sr;
+    return ($fields[11] + $fields[12]) / POSIX::sysconf(POSIX::_SC_CLK_TCK());
+}
 
 sub of_web {
     my ($url, %o) = @_;
@@ -256,6 +265,13 @@ for (['off', $url, { enabled => 0 }, 'disabled'],
     is $answer->{scraping_attempts}[0]{reason}, $reason, $name
         or diag explain $answer;
 }
+
+# A script is looked through once, though many frames have it under a name each.
+my $before = processor_time($pid);
+my $many = request({ stacktraces => [{ frames => [map { +{ lineno => 1,
+    abs_path => $web->url . "/many.js#$_" } } 1 .. 1000] }] }, scope => 'web');
+is $many->{status}, 'completed', 'a script of 1000 names';
+cmp_ok processor_time($pid) - $before, '<', 3, '... which took no long time';
 
 # the digest of a script stays, however long it is there before it is used
 sub late {

@@ -29,6 +29,8 @@ struct js_asked {
     const struct api_module *module; /* whose attempts tell more; or NULL */
 };
 
+struct js_want; /* a file of the store, wanted once */
+
 struct js_file {
     enum js_file_state state;
     struct js_asked *asked; /* the first one; or NULL */
@@ -41,6 +43,7 @@ struct js_file {
     const char *resolved_with;
     const uint8_t *digest;      /* of the text, SHA-256; or NULL */
     symcache_hint_file_t place; /* where it lies in the store */
+    struct js_want *want;       /* FOUND: of a file of its own; or NULL */
 };
 
 /* A file that was asked for with a URL. */
@@ -52,7 +55,6 @@ struct js_attempt {
     bool is_success;
 };
 
-struct js_want; /* a file of the store, wanted once */
 struct js_bundle;
 
 struct js_files {

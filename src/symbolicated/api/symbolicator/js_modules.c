@@ -34,19 +34,6 @@ static struct symc_string join_url(struct js_files *files,
 
 /* scripts ------------------------------------------------------------------ */
 
-/* Is a "data:" reference one that can be read? */
-static bool is_readable(struct js_files *files, struct symc_string url)
-{
-    char *text = malloc(url.size + 1);
-    bool is_good;
-    size_t size;
-
-    files->has_failed = files->has_failed || text == NULL;
-    is_good = text != NULL && js_data_url_read(url, text, &size);
-    free(text);
-    return is_good;
-}
-
 /* Takes what has become of the JsCache.  Returns false while it is pending. */
 static bool take_cache(struct js_module *module,
                        const struct api_module *cache)
@@ -81,9 +68,8 @@ static const char *debug_id_of(struct js_files *files,
                                const struct js_file *file)
 {
     struct symc_string id =
-        script->debug_id[0] != '\0' || file->is_bundled
-            ? absent
-            : js_debug_id(file->text.data, file->text.size);
+        script->debug_id[0] != '\0' ? absent
+                                    : js_want_comments(files, file)->debug_id;
     char *text;
 
     if (id.data == NULL || id.size >= JS_DEBUG_ID) {
@@ -105,13 +91,14 @@ static bool find_map(struct js_files *files, const struct js_script *script,
     struct symc_string reference = module->script->reference;
     const char *debug_id = debug_id_of(files, script, module->script);
     struct symc_string url = absent;
+    bool is_known = false;
 
-    if (reference.data == NULL && !module->script->is_bundled) {
-        reference = js_source_mapping_url(module->script->text.data,
-                                          module->script->text.size);
+    if (reference.data == NULL) {
+        reference = js_want_comments(files, module->script)->map;
+        is_known = true;
     }
     if (reference.data != NULL && js_is_data_url(reference)) {
-        if (is_readable(files, reference)) {
+        if (is_known || js_want_reads_data(files, reference)) {
             module->is_embedded = true;
             module->resolved_with = module->script->resolved_with;
             return take_cache(module,

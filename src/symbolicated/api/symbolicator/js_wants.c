@@ -14,6 +14,7 @@
 #include "proto/hints.h"
 #include "proto/properties.h"
 #include "proto/url.h"
+#include "symbolication/js/js.h"
 
 #define HOUR 3600
 
@@ -21,6 +22,8 @@ struct js_want {
     struct js_want *next;
     struct api_module *module; /* NULL: in the next round */
     char *hints;               /* until then */
+    bool is_read;              /* comments are set */
+    struct js_comments comments;
     symcache_key_t key;
 };
 
@@ -312,7 +315,7 @@ static void take_wanted_properties(const struct api_module *module,
     }
 }
 
-void js_want_take(struct js_file *file, const struct js_want *want)
+void js_want_take(struct js_file *file, struct js_want *want)
 {
     const struct api_module *module = want != NULL ? want->module : NULL;
 
@@ -320,6 +323,7 @@ void js_want_take(struct js_file *file, const struct js_want *want)
         file->state = JS_FILE_PENDING;
     } else if (module != NULL && module->state == API_MODULE_FOUND) {
         file->state = JS_FILE_FOUND;
+        file->want = want;
         file->digest = module->digest;
         symcache_key_copy(&file->place.key, &module->key);
         file->text = (struct symc_string){module->reader->bytes.data != NULL
@@ -330,6 +334,39 @@ void js_want_take(struct js_file *file, const struct js_want *want)
     } else {
         file->state = JS_FILE_MISSING;
     }
+}
+
+const struct js_comments *js_want_comments(struct js_files *files,
+                                           const struct js_file *file)
+{
+    static const struct js_comments none;
+    struct js_want *want = file->want;
+    struct symc_string *map;
+
+    if (want != NULL && !want->is_read) {
+        want->is_read = true;
+        want->comments = (struct js_comments){
+            js_source_mapping_url(file->text.data, file->text.size),
+            js_debug_id(file->text.data, file->text.size)};
+        map = &want->comments.map;
+        if (map->data != NULL && js_is_data_url(*map) &&
+            !js_want_reads_data(files, *map)) {
+            *map = (struct symc_string){NULL, 0};
+        }
+    }
+    return want != NULL ? &want->comments : &none;
+}
+
+bool js_want_reads_data(struct js_files *files, struct symc_string url)
+{
+    char *text = malloc(url.size + 1);
+    bool is_good;
+    size_t size;
+
+    files->has_failed = files->has_failed || text == NULL;
+    is_good = text != NULL && js_data_url_read(url, text, &size);
+    free(text);
+    return is_good;
 }
 
 void js_wants_free(struct js_files *files)

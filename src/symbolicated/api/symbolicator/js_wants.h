@@ -29,7 +29,21 @@ bool js_want_is_pending(const struct js_want *want);
 const struct api_module *js_want_module(const struct js_want *want);
 
 /* Takes what has become of a want into a file. */
-void js_want_take(struct js_file *file, const struct js_want *want);
+void js_want_take(struct js_file *file, struct js_want *want);
+
+/* What the comments of a file refer to (symbolication/js/script_comments.h),
+ * but for a "data:" URL that cannot be read; absent in an entry of a bundle. A
+ * file is read once in a call, however many scripts it is. */
+struct js_comments {
+    struct symc_string map;
+    struct symc_string debug_id;
+};
+
+const struct js_comments *js_want_comments(struct js_files *files,
+                                           const struct js_file *file);
+
+/* Is a "data:" URL one that can be read? */
+bool js_want_reads_data(struct js_files *files, struct symc_string url);
 
 /* The JsCache of a script and its map, or of a script alone (NULL), which have
  * been found.  NULL: it is pending, or has_failed. */
