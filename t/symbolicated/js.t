@@ -150,6 +150,12 @@ is request({ %terser, source => { id => 'x', token => 'another',
     url => $s->artifact_lookup } }, scope => 'terser')->{errors}[0]{type},
     'scraping_disabled', 'with another token nothing is found';
 
+$s->artifact('~/js/latin1.js', "/* \xe9 */ f()\n", id => 'latin1.js');
+is request({ %terser, stacktraces => [{ frames => [{ lineno => 1,
+    abs_path => 'https://cdn.example.com/js/latin1.js' }] }] },
+    scope => 'latin1')->{errors}[0]{type}, 'missing_source',
+    'a script that is not UTF-8';
+
 # --- polling
 
 my $pending = request(\%terser, query => '&timeout=0', scope => 'later');
@@ -208,7 +214,8 @@ is $t->stop_symcached, 0, 'symcached stops';
 
 $config->{symbolication}{javascript} = { scraping => JSON::PP::true() };
 $s->store('artifacts', []);
-my %odd = ('many.js' => 's' x 2**21);
+my %odd = ('many.js' => 's' x 2**21, 'empty.js' => '',
+    'latin1.js' => "/* \xe9 */ f()\n");
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
     my ($late, $name) = $req->{path} =~ m{^/(late/)?([\w.-]+)$};
@@ -272,6 +279,15 @@ my $many = request({ stacktraces => [{ frames => [map { +{ lineno => 1,
     abs_path => $web->url . "/many.js#$_" } } 1 .. 1000] }] }, scope => 'web');
 is $many->{status}, 'completed', 'a script of 1000 names';
 cmp_ok processor_time($pid) - $before, '<', 3, '... which took no long time';
+
+# Symbolicator's cache of files has them as absent, or as malformed.
+for (['empty.js', 'not_found'], ['latin1.js', 'other']) {
+    my ($name, $reason) = @$_;
+    my $answer = of_web($web->url . "/$name");
+    is_deeply [map { $_->{type} } @{ $answer->{errors} }], ['missing_source'],
+        "$name of the web is no script" or diag explain $answer;
+    is $answer->{scraping_attempts}[0]{reason}, $reason, '... and why';
+}
 
 # the digest of a script stays, however long it is there before it is used
 sub late {

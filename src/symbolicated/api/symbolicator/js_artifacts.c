@@ -444,9 +444,11 @@ bool js_artifacts_ask(struct js_files *files, struct symc_string url,
                              : ask_artifact_uploads(files, debug_id, file);
 }
 
-/* A file of its own.  An empty one counts if it has a header. */
+/* A file of its own.  An empty one counts if it has a header, and one that is
+ * not UTF-8 if it is a map, which its conversion finds malformed. */
 static void fetch_artifact(struct js_files *files,
                            const struct js_artifact *artifact,
+                           enum sourcecache_type type,
                            struct js_file *file)
 {
     struct js_want *want;
@@ -463,8 +465,9 @@ static void fetch_artifact(struct js_files *files,
                            .key = artifact->url,
                            .answer = want == NULL ? "refused: its URL" : NULL,
                            .module = js_want_module(want)});
-    if (file->state == JS_FILE_FOUND && file->text.size == 0 &&
-        !artifact->has_headers) {
+    if (file->state == JS_FILE_FOUND &&
+        ((file->text.size == 0 && !artifact->has_headers) ||
+         (type != SOURCECACHE_MAP && !js_want_is_utf8(file)))) {
         file->state = JS_FILE_MISSING;
     }
 }
@@ -630,7 +633,7 @@ bool js_artifacts_find(struct js_files *files, enum sourcecache_type type,
     }
     artifact = find_artifact(files, url);
     if (artifact != NULL) {
-        fetch_artifact(files, artifact, file);
+        fetch_artifact(files, artifact, type, file);
     }
     return artifact != NULL;
 }

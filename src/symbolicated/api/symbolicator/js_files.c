@@ -109,7 +109,7 @@ static void js_files_find_file(struct js_files *files,
         }
         if (!js_artifacts_find(files, type, url, debug_id, file)) {
             if (url.data != NULL) {
-                js_scraping_find(files, url, file);
+                js_scraping_find(files, type, url, file);
             } else {
                 file->state = JS_FILE_MISSING;
             }

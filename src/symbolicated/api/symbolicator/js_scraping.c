@@ -217,11 +217,11 @@ static void note_web(struct js_files *files, struct js_file *file,
             .what = "web", .key = url, .answer = answer, .module = module});
 }
 
-void js_scraping_find(struct js_files *files, struct symc_string url,
-                      struct js_file *file)
+void js_scraping_find(struct js_files *files, enum sourcecache_type type,
+                      struct symc_string url, struct js_file *file)
 {
     struct js_want *want;
-    const char *refused;
+    const char *refused, *answer;
     const char *fragment = memchr(url.data, '#', url.size);
     size_t size = fragment != NULL ? (size_t)(fragment - url.data) : url.size;
     uint64_t since = 0;
@@ -246,10 +246,19 @@ void js_scraping_find(struct js_files *files, struct symc_string url,
     }
     want = js_want_url(files, url, true, true, &since);
     js_want_take(file, want);
-    note_web(files, file, url,
-             want == NULL ? "refused: too long, or no such URL" : NULL,
-             js_want_module(want));
-    if (file->state == JS_FILE_FOUND) {
+    answer = want == NULL ? "refused: too long, or no such URL"
+             : file->state != JS_FILE_FOUND ? NULL
+             : file->text.size == 0         ? "empty"
+             : type != SOURCECACHE_MAP && !js_want_is_utf8(file)
+                 ? "not UTF-8"
+                 : NULL;
+    note_web(files, file, url, answer, js_want_module(want));
+    if (file->state == JS_FILE_FOUND && answer != NULL) {
+        file->state = JS_FILE_MISSING;
+        js_scraping_note(files, url,
+                         file->text.size == 0 ? "not_found" : "other", NULL,
+                         false);
+    } else if (file->state == JS_FILE_FOUND) {
         uri = js_files_take(files, size + 24);
         if (uri != NULL) {
             file->uri.data = uri;

@@ -11,9 +11,10 @@
  * request allows. */
 const char *js_origins_mistake(const struct js_request *request);
 
-/* Fetches the file at a URL, if the request allows that. */
-void js_scraping_find(struct js_files *files, struct symc_string url,
-                      struct js_file *file);
+/* Fetches the file at a URL, if the request allows that.  One that is empty or
+ * not UTF-8 is missing, but for a map, which its conversion finds malformed. */
+void js_scraping_find(struct js_files *files, enum sourcecache_type type,
+                      struct symc_string url, struct js_file *file);
 
 /* Adds the attempt that the answer tells of a file with a URL; reason and
  * details as in struct js_attempt. */

@@ -11,6 +11,7 @@
 #include "base/hex.h"
 #include "base/jscache_id.h"
 #include "base/url_id.h"
+#include "base/utf8.h"
 #include "proto/hints.h"
 #include "proto/properties.h"
 #include "proto/url.h"
@@ -22,7 +23,8 @@ struct js_want {
     struct js_want *next;
     struct api_module *module; /* NULL: in the next round */
     char *hints;               /* until then */
-    bool is_read;              /* comments are set */
+    bool is_checked, is_utf8;
+    bool is_read; /* comments are set */
     struct js_comments comments;
     symcache_key_t key;
 };
@@ -355,6 +357,18 @@ const struct js_comments *js_want_comments(struct js_files *files,
         }
     }
     return want != NULL ? &want->comments : &none;
+}
+
+bool js_want_is_utf8(const struct js_file *file)
+{
+    struct js_want *want = file->want;
+
+    if (want != NULL && !want->is_checked) {
+        want->is_checked = true;
+        want->is_utf8 =
+            utf8_valid(file->text.data, file->text.size) == file->text.size;
+    }
+    return want == NULL || want->is_utf8;
 }
 
 bool js_want_reads_data(struct js_files *files, struct symc_string url)

@@ -42,6 +42,9 @@ struct js_comments {
 const struct js_comments *js_want_comments(struct js_files *files,
                                            const struct js_file *file);
 
+/* The same; is its text UTF-8? */
+bool js_want_is_utf8(const struct js_file *file);
+
 /* Is a "data:" URL one that can be read? */
 bool js_want_reads_data(struct js_files *files, struct symc_string url);
 
