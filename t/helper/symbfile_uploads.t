@@ -272,6 +272,44 @@ ok !-e "$folder/_.symbfile", '... makes no file';
 is push_part(0, 2, substr $ranges, 0, 50)->{status}, 200, '... until the first is sent again';
 is stored(), $ranges, '... then it is whole';
 
+# --- what another machine of a fleet has taken
+
+sub read_symbfile { $u->request('GET', "/symbfiles/$ab/$cd/$id/$_[0]", '') }
+sub machine {
+    my ($root) = @_;
+    $config->{uploads}{root} = "$dir/$root";
+    $config->{stores}{default}{root} = "$dir/store-of-$root";
+    $config->{downloads} = "$dir/downloads-of-$root";
+    $t->stop_symcached;
+    $t->start_symcached($config);
+}
+
+clear();
+mkdir "$dir/$_" or die for qw(fleet other third);
+$config->{stores}{default}{tier} = 'fleet';
+$config->{tiers} = { fleet => { type => 'filesystem', path => "$dir/fleet" } };
+$config->{cache} = { retry_errors_after => '1s' };
+$config->{uploads}{spool} = "$dir/uploads/.spool";
+machine('uploads');
+is whole($ranges)->{status}, 200, 'with a tier';
+machine('other');
+is read_symbfile('metadata.json')->{status}, 200, 'another machine says that it is there';
+$r = read_symbfile('ranges');
+is $r->{status}, 200, '... and has it';
+SKIP: {
+    my ($zstd) = grep { -x } map { "$_/zstd" } split /:/, $ENV{PATH};
+    skip 'there is no zstd', 1 unless $zstd;
+    $t->write_file('ranges.zst', $r->{body});
+    is scalar qx{'$zstd' -dqc '$dir/ranges.zst'}, $ranges, '... as it was sent';
+}
+rename "$dir/fleet", "$dir/away" or die;
+machine('third');
+is read_symbfile('metadata.json')->{status}, 503, 'a tier that cannot be read: not absent';
+rename "$dir/away", "$dir/fleet" or die;
+system 'rm', '-rf', "$dir/fleet/uploads";
+$t->wait_until('what is nowhere', sub { read_symbfile('metadata.json')->{status} == 404 });
+machine('uploads');
+
 # --- our own client
 
 my $port = Test::Symcache::free_port();

@@ -442,8 +442,8 @@ static void page_missing(struct server *server, struct url_path *path,
 static void page_symbfiles(struct server *server, struct url_path *path,
                            const char *query, struct evhttp_request *req)
 {
-    symbfile_store_page(server->base, scheduler_config(server->scheduler),
-                        path, req);
+    symbfile_store_page(server->base, server->scheduler, path, req,
+                        server_request_ended, server);
 }
 
 static void page_metadata(struct server *server, struct url_path *path,

@@ -56,10 +56,12 @@ void one_time_fetch_pages_stop(void);
 void find_page(const struct config *config, const char *query,
                struct evhttp_request *req);
 
-/* Answers for files of the uploads, now or when one has been packed. */
-void symbfile_store_page(struct event_base *base, const struct config *config,
+/* Answers for files of the uploads, now or later; ended is called at the end
+ * if the request was taken over. */
+void symbfile_store_page(struct event_base *base, struct scheduler *scheduler,
                          const struct url_path *target,
-                         struct evhttp_request *req);
+                         struct evhttp_request *req,
+                         void (*ended)(void *arg), void *arg);
 
 /* Takes a symbfile or a part of one, and answers when that is done. */
 void symbfile_upload_page(struct uploads *uploads, const struct config *config,
