@@ -448,6 +448,12 @@ static void work_is_limited(void **state)
     }
     output = traces_of(&traces, "d");
     assert_false(output.is_mapped);
+    assert_true(traces.left_out > 0);
+    jvm_traces_free(&traces);
+
+    traces = (struct jvm_traces){.mappings = mappings, .num_mappings = 12};
+    traces_of(&traces, "d");
+    assert_int_equal(traces.left_out, 0);
     jvm_traces_free(&traces);
 
     traces = (struct jvm_traces){.mappings = mappings, .num_mappings = 1};

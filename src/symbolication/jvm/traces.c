@@ -11,6 +11,7 @@
 bool jvm_traces_may_look(struct jvm_traces *traces)
 {
     if (JVM_WORK_MAX - traces->work < JVM_LOOKUP) {
+        traces->left_out++;
         return false;
     }
     traces->work += JVM_LOOKUP;

@@ -38,7 +38,7 @@ struct jvm_traces {
     struct jvm_traces_output *outputs; /* of all traces */
     size_t count;
     size_t room;
-    size_t left_out; /* frames that are too many */
+    size_t left_out; /* frames that are too many, and what was not looked for */
     uint64_t work;   /* that was done */
     struct jvm_mapped_frames *mapped;
     struct jvm_signature signature;
