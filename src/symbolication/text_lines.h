@@ -10,7 +10,7 @@
 #include "derived/sourcecache/sourcecache.h"
 
 /* A text of at most so many bytes is read anew each time. */
-#define TEXT_LINES_SHORT 16384
+#define TEXT_LINES_SHORT 2048
 
 /* All zero at first. */
 struct text_lines {

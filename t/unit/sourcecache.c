@@ -453,24 +453,27 @@ static void test_lines_of_long_text(void **state)
 }
 
 /* Frames at each of the last lines of a long text, each of which reading from
- * the beginning would take a minute for all; so do lines that are long. */
+ * the beginning would take a minute for all; so do lines that are long, or
+ * empty. */
 static void test_lines_take_linear_time(void **state)
 {
-    const size_t size = 64 << 20, lengths[] = {30, 1 << 20};
+    const size_t sizes[] = {64 << 20, 64 << 20, 16384};
+    const size_t lengths[] = {30, 1 << 20, 1};
     struct text_lines known = {0};
     struct symc_string text, got[11];
-    char *data = malloc(size);
+    char *data = malloc(sizes[0]);
     clock_t begin = clock();
-    size_t i, k;
+    size_t i, k, size;
 
     (void)state;
-    for (k = 0; k < 2; k++) {
+    for (k = 0; k < 3; k++) {
+        size = sizes[k];
         memset(data, 'x', size);
         for (i = lengths[k] - 1; i < size; i += lengths[k]) {
             data[i] = '\n';
         }
         text = (struct symc_string){data, size};
-        for (i = 0; i < 100000; i++) {
+        for (i = 0; i < 300000; i++) {
             (void)text_lines_find(&known, text,
                                   (uint32_t)(size / lengths[k] - i % 50), 11,
                                   got);
