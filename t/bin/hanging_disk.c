@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * To be preloaded: a disk at HANG_BELOW, whose calls do not return while the
- * file HANG_FLAG is there.  Of a call that waits, HANG_FLAG.log has a line:
- * "loop" if the main thread has made it, else "thread", its name, and its path.
+ * file HANG_FLAG is there, but for those that it names, as a kernel answers
+ * some from its memory.  Of a call that waits, HANG_FLAG.log has a line: "loop"
+ * if the main thread has made it, else "thread", its name, and its path.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -18,9 +19,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int hangs(const char *flag)
+/* Names of calls have spaces around them. */
+static int hangs(const char *flag, const char *call)
 {
-    return syscall(SYS_faccessat, AT_FDCWD, flag, F_OK) == 0;
+    char name[32], others[256] = "";
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, flag, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) {
+        return 0;
+    }
+    syscall(SYS_read, fd, others, sizeof(others) - 1);
+    close(fd);
+    snprintf(name, sizeof(name), " %s ", call);
+    return strstr(others, name) == NULL;
 }
 
 static void look(const char *call, int at, const char *path)
@@ -29,7 +40,7 @@ static void look(const char *call, int at, const char *path)
     char folder[PATH_MAX] = "", link[64], whole[2 * PATH_MAX];
     int log;
 
-    if (below == NULL || flag == NULL || !hangs(flag)) {
+    if (below == NULL || flag == NULL || !hangs(flag, call)) {
         return;
     }
     if (at >= 0 && path[0] != '/') {
@@ -48,7 +59,7 @@ static void look(const char *call, int at, const char *path)
     dprintf(log, "%s %s %s\n", gettid() == getpid() ? "loop" : "thread", call,
             whole);
     close(log);
-    while (hangs(flag)) {
+    while (hangs(flag, call)) {
         usleep(5000);
     }
 }

@@ -134,7 +134,7 @@ struct publication *publication_take_over(struct publication *publication)
 
 void publication_settled(struct publication *publication)
 {
-    write_ahead_log_drop(publication->intent);
+    write_ahead_log_settle(publication->intent);
     publication->intent = NULL;
 }
 

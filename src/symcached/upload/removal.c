@@ -115,7 +115,7 @@ static void end_removal(struct upload_removal *removal, int status,
 /* All know, or nothing has changed. */
 static void settle_removal(struct upload_removal *removal)
 {
-    write_ahead_log_drop(removal->intent);
+    write_ahead_log_settle(removal->intent);
     removal->intent = NULL;
 }
 
@@ -238,8 +238,8 @@ static void change_index(struct upload_removal *removal)
 
     print_root(root, removal);
     errnum = removal->is_told && !tier_copy_is_wanted(removal->config)
-                 ? upload_index_touch(root, place)
-                 : upload_index_change(root, place, removal->is_told);
+                 ? uploads_disk_touch(root, place)
+                 : uploads_disk_change(root, place, removal->is_told);
     if (errnum != 0) {
         log_error(errnum, "uploads: the index of \"%s\" is not written",
                   removal->path);
@@ -252,13 +252,14 @@ static void remove_here(struct upload_removal *removal)
     char path[PATH_MAX];
 
     removal_print_path(path, removal);
-    if (unlink(path) != 0 &&
+    if (uploads_disk_unlink(removal->config->uploads.root, path) != 0 &&
         !(removal->was_shared && (errno == ENOENT || errno == ENOTDIR))) {
         if (errno != ENOENT && errno != ENOTDIR) {
             int errnum = errno;
 
             settle_removal(removal);
-            end_removal(removal, 500, strerror(errnum));
+            end_removal(removal, errnum == ETIMEDOUT ? 503 : 500,
+                        strerror(errnum));
             return;
         }
         /* who removed it may have been killed before anybody knew */
@@ -285,7 +286,7 @@ static void take_note(struct upload_removal *removal, bool keeps)
 
     removal_print_path(path, removal);
     if (tier_copy_is_wanted(removal->config) && !keeps &&
-        unlink(path) == 0) {
+        uploads_disk_unlink(removal->config->uploads.root, path) == 0) {
         log_info(0, "upload file=%s removed, as another machine has told",
                  removal->path);
     }
@@ -310,8 +311,8 @@ static int note_intent(struct upload_removal *removal)
         return 0;
     }
     print_root(below, removal);
-    errnum = write_ahead_log_write(&removal->intent, below,
-                                   !removal->is_told, &removal->file, 1);
+    errnum = write_ahead_log_note(&removal->intent, below, !removal->is_told,
+                                  &removal->file);
     return disk_is_full(errnum) ? 0 : errnum;
 }
 
@@ -378,7 +379,12 @@ static void removal_on_compared(void *arg, enum tier_original_outcome outcome,
 
     removal->original = NULL;
     removal_print_path(path, removal);
-    is_there = lstat(path, &st) == 0;
+    is_there =
+        uploads_disk_lstat(removal->config->uploads.root, path, &st) == 0;
+    if (!is_there && errno == ETIMEDOUT) {
+        compare_failed(removal, strerror(errno));
+        return;
+    }
     if (outcome == TIER_ORIGINAL_SAME || outcome == TIER_ORIGINAL_RECENT ||
         outcome == TIER_ORIGINAL_OWN ||
         (is_there && st.st_ino != removal->inode)) {
@@ -408,9 +414,9 @@ static bool compare_with_tier(struct upload_removal *removal)
         return false;
     }
     removal_print_path(path, removal);
-    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    fails = fd < 0 && is_scarce(errno);
-    if (fd >= 0 && fstat(fd, &st) == 0 &&
+    fd = uploads_disk_open(removal->config->uploads.root, path, &st);
+    fails = fd < 0 && (is_scarce(errno) || errno == ETIMEDOUT);
+    if (fd >= 0 &&
         (removal->keeps || removal->is_late || removal->gives_way ||
          time(NULL) - st.st_ctime < TIER_RECENT_SECONDS)) {
         removal->inode = st.st_ino;
@@ -466,7 +472,7 @@ static void leave_to_other(struct upload_removal *removal)
     char path[PATH_MAX];
 
     removal_print_path(path, removal);
-    if (unlink(path) == 0) {
+    if (uploads_disk_unlink(removal->config->uploads.root, path) == 0) {
         log_info(0, "upload file=%s removed, as another machine keeps it",
                  removal->path);
     }
@@ -606,7 +612,7 @@ void removals_start(struct removals *removals,
         end_removal(removal, 404, no_uploads);
         return;
     }
-    errnum = root_mark_check(removal->config);
+    errnum = uploads_disk_check(removal->config);
     if (errnum == 0 && request->is_told) {
         begin_told(removal, request);
         return;

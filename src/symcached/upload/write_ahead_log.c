@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/workdir.h"
 #include "symcached/intake/upload_report.h"
+#include "symcached/upload_index/upload_index.h"
 
 #define FOLDER ".changing"
 #define REMOVAL "removal\n"
@@ -53,6 +54,32 @@ void write_ahead_log_drop(struct intent *intent)
     if (intent != NULL) {
         (void)unlink(intent->path);
         write_ahead_log_leave(intent);
+    }
+}
+
+static void run_drop_intent(void *data)
+{
+    struct intent **intent = data;
+
+    write_ahead_log_drop(*intent);
+    *intent = NULL;
+}
+
+static void leave_intent(void *data)
+{
+    write_ahead_log_leave(*(struct intent **)data);
+}
+
+void write_ahead_log_settle(struct intent *intent)
+{
+    char root[PATH_MAX];
+
+    if (intent != NULL) {
+        snprintf(root, sizeof(root), "%s", intent->path);
+        *strrchr(root, '/') = '\0';
+        *strrchr(root, '/') = '\0'; /* FOLDER */
+        (void)uploads_disk_call(root, run_drop_intent, leave_intent, &intent,
+                                sizeof(intent));
     }
 }
 
@@ -141,6 +168,43 @@ int write_ahead_log_write(struct intent **intent, const char *root,
     }
     *intent = made;
     return 0;
+}
+
+/* See uploads_disk_call(). */
+struct wal_note {
+    char root[PATH_MAX];
+    bool removes;
+    struct upload_file file;
+    struct intent *intent;
+    int errnum;
+};
+
+static void run_note(void *data)
+{
+    struct wal_note *note = data;
+
+    note->errnum = write_ahead_log_write(&note->intent, note->root,
+                                         note->removes, &note->file, 1);
+}
+
+static void leave_note(void *data)
+{
+    write_ahead_log_leave(((struct wal_note *)data)->intent);
+}
+
+int write_ahead_log_note(struct intent **intent, const char *root,
+                         bool removes, const struct upload_file *file)
+{
+    struct wal_note note = {.removes = removes, .file = *file};
+    int rc;
+
+    snprintf(note.root, sizeof(note.root), "%s", root);
+    rc = uploads_disk_call(root, run_note, leave_note, &note, sizeof(note));
+    if (rc == 0) {
+        *intent = note.intent;
+        rc = note.errnum;
+    }
+    return rc;
 }
 
 /* reading ----------------------------------------------------------------- */

@@ -23,9 +23,16 @@ int write_ahead_log_write(struct intent **intent, const char *root,
                           bool removes, const struct upload_file *files,
                           size_t n);
 
+/* The same for the loop, of one file. */
+int write_ahead_log_note(struct intent **intent, const char *root,
+                         bool removes, const struct upload_file *file);
+
 /* Others have been told, or nothing has changed.  NULL is allowed, here and
  * below. */
 void write_ahead_log_drop(struct intent *intent);
+
+/* The same for the loop; on a disk that hangs, the next process may find it. */
+void write_ahead_log_settle(struct intent *intent);
 
 /* Leaves it to the next process. */
 void write_ahead_log_leave(struct intent *intent);

@@ -4,12 +4,15 @@
 #include "uploads_disk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <unistd.h>
+#include "base/fd_close.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "config/config.h"
@@ -239,4 +242,124 @@ void uploads_disk_note_user(const char *root, const symcache_key_t *key,
     symcache_key_copy(&note.key, key);
     symcache_key_copy(&note.user, user);
     (void)uploads_disk_call(root, run_note_user, NULL, &note, sizeof(note));
+}
+
+struct uploads_disk_change {
+    char root[PATH_MAX];
+    struct symstore_path place;
+    bool is_there;
+    int errnum;
+};
+
+static void run_change(void *data)
+{
+    struct uploads_disk_change *change = data;
+
+    change->errnum =
+        upload_index_change(change->root, &change->place, change->is_there);
+}
+
+static void run_touch(void *data)
+{
+    struct uploads_disk_change *change = data;
+
+    change->errnum = upload_index_touch(change->root, &change->place);
+}
+
+static int call_for_change(const char *root, const struct symstore_path *place,
+                           bool is_there, void (*run)(void *data))
+{
+    struct uploads_disk_change change = {.place = *place,
+                                         .is_there = is_there};
+    int rc;
+
+    snprintf(change.root, sizeof(change.root), "%s", root);
+    rc = uploads_disk_call(root, run, NULL, &change, sizeof(change));
+    return rc != 0 ? rc : change.errnum;
+}
+
+int uploads_disk_change(const char *root, const struct symstore_path *place,
+                        bool is_there)
+{
+    return call_for_change(root, place, is_there, run_change);
+}
+
+int uploads_disk_touch(const char *root, const struct symstore_path *place)
+{
+    return call_for_change(root, place, false, run_touch);
+}
+
+/* files -------------------------------------------------------------------- */
+
+struct uploads_disk_file {
+    char path[PATH_MAX];
+    struct stat st;
+    int rc; /* the descriptor of a file that was opened; or 0, or -1 */
+    int errnum;
+};
+
+static void run_open(void *data)
+{
+    struct uploads_disk_file *file = data;
+
+    file->rc =
+        open(file->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file->rc >= 0 && fstat(file->rc, &file->st) != 0) {
+        file->errnum = errno;
+        close(file->rc);
+        file->rc = -1;
+    } else if (file->rc < 0) {
+        file->errnum = errno;
+    }
+}
+
+static void drop_opened(void *data)
+{
+    fd_close(((struct uploads_disk_file *)data)->rc);
+}
+
+static void run_lstat(void *data)
+{
+    struct uploads_disk_file *file = data;
+
+    file->rc = lstat(file->path, &file->st);
+    file->errnum = errno;
+}
+
+static void run_unlink(void *data)
+{
+    struct uploads_disk_file *file = data;
+
+    file->rc = unlink(file->path);
+    file->errnum = errno;
+}
+
+static int call_for_file(const char *root, const char *path, struct stat *st,
+                         void (*run)(void *data), void (*drop)(void *data))
+{
+    struct uploads_disk_file file = {.rc = -1};
+    int rc;
+
+    snprintf(file.path, sizeof(file.path), "%s", path);
+    rc = uploads_disk_call(root, run, drop, &file, sizeof(file));
+    errno = rc != 0 ? rc : file.errnum;
+    if (st != NULL) {
+        *st = file.st;
+    }
+    return rc != 0 ? -1 : file.rc;
+}
+
+int uploads_disk_open(const char *root, const char *path, struct stat *st)
+{
+    return call_for_file(root, path, st, run_open, drop_opened);
+}
+
+int uploads_disk_lstat(const char *root, const char *path, struct stat *st)
+{
+    return call_for_file(root, path, st, run_lstat, NULL);
+}
+
+int uploads_disk_unlink(const char *root, const char *path)
+{
+    return call_for_file(root, path, NULL, run_unlink, NULL);
 }

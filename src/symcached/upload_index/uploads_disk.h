@@ -12,9 +12,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include "proto/key.h"
 
 struct config;
+struct symstore_path;
 struct upload_index_names;
 
 /*
@@ -29,11 +31,20 @@ int uploads_disk_call(const char *root, void (*run)(void *data),
 /* Has such a call not come back?  Then a task would not, either. */
 bool uploads_disk_hangs(const char *root);
 
-/* As root_mark_check(), upload_index_find(), note_asked() and note_user(), or
- * an errno if the disk hangs. */
+/* As root_mark_check() and the functions of upload_index.h, or an errno if the
+ * disk hangs. */
 int uploads_disk_check(const struct config *config);
 int uploads_disk_find(const char *root, const char *folder,
                       struct upload_index_names *names);
 int uploads_disk_note_asked(const char *root, const symcache_key_t *key);
 void uploads_disk_note_user(const char *root, const symcache_key_t *key,
                             const symcache_key_t *user);
+
+int uploads_disk_change(const char *root, const struct symstore_path *place,
+                        bool is_there);
+int uploads_disk_touch(const char *root, const struct symstore_path *place);
+
+/* Opens a file to be read.  Returns -1 with errno, as the other two. */
+int uploads_disk_open(const char *root, const char *path, struct stat *st);
+int uploads_disk_lstat(const char *root, const char *path, struct stat *st);
+int uploads_disk_unlink(const char *root, const char *path);

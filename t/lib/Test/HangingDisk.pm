@@ -7,6 +7,7 @@ package Test::HangingDisk;
 #       or plan skip_all => Test::HangingDisk::why();
 #   $t->start_symcached($config, env => $disk->env);
 #   $disk->hang; ...; $disk->waiting; $disk->release;
+#   $disk->hang('lstat'); ...        # which is answered
 #   is_deeply [$disk->waiting('loop')], [];    # calls of the main thread
 
 use strict;
@@ -36,9 +37,9 @@ sub env {
 }
 
 sub hang {
-    my ($self) = @_;
+    my ($self, @but) = @_;
     unlink "$self->{flag}.log";
-    $self->{t}->write_file('hang', '');
+    $self->{t}->write_file('hang', join '', map { " $_ " } @but);
 }
 
 sub release { unlink $_[0]{flag} }
