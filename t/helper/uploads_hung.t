@@ -46,8 +46,8 @@ is ask('absent.pdb', $absent), 404, '... and an absent key';
 
 # Returns after the first question to the disk, which is not the loop's.
 sub hang {
-    my ($what, $begin) = @_;
-    $disk->hang;
+    my ($what, $begin, @but) = @_;
+    $disk->hang(@but);
     my $r = $begin->();
     $t->wait_until("$what: a call hangs", sub { $disk->waiting });
     is $t->helper('GET', '/healthz')->{status}, 200, "$what: the loop goes on";
@@ -79,7 +79,52 @@ release();
 is $u->put($place{'new.pdb'}, $pdb)->{status}, 201, 'it answers again: an upload';
 $t->wait_until('what is absent', sub { ask('other.pdb', '2' x 33) == 404 });
 
+# --- what other machines tell of, and removals; a kernel may still know whether
+#     the mark of the folder is there
+
+sub begin_admin { $t->open_http($t->path('a.sock'), 'POST', @_, 'Content-Length: 0') }
+
+my @known = qw(lstat getxattr);
+for my $but ([], [@known]) {
+    my $how = @$but ? 'with the mark' : 'without an answer';
+    $held = hang("another machine, $how", sub {
+        begin_admin("/v1/changed/$place{'crash.pdb'}?from=1&id=$id") }, @$but);
+    if (@$but) {
+        release();
+        is $t->read_response($held)->{status}, 200, '... is answered when the disk answers';
+    } else {
+        is $t->read_response($held)->{status}, 503, '... is to tell it again';
+        release();
+    }
+    $held = hang("a removal, $how", sub { begin_admin("/v1/discard/$place{'new.pdb'}") }, @$but);
+    is $t->read_response($held)->{status}, 503, '... is to be sent again';
+    release();
+    is ask('crash.pdb'), 200, '... and what was told of is served';
+}
+is $u->admin('POST', "/v1/discard/$place{'new.pdb'}", 'Content-Length: 0')->{status}, 200,
+    'it answers again: a removal';
+
+# --- a reload, and a disk whose reports of files come from memory
+
+my $reloads = 'symcached_reloads_total{result="ok"}';
+for my $but ([], [@known], [@known, qw(stat access mkdir)]) {
+    my $before = $t->metric($reloads);
+    hang('a reload', sub { kill 'HUP', $t->{helper} }, @$but);
+    $t->wait_until('it is done', sub { $t->metric($reloads) > $before });
+    release();
+}
+is $u->put($place{'new.pdb'}, $pdb)->{status}, 201, 'it answers again: an upload';
+
+# --- a stop
+
+hang('a lookup', sub { $t->open_http($t->helper_socket, 'GET', path('last.pdb', '4' x 33)) });
+is $t->stop_symcached, 0, 'symcached is stopped while the disk hangs';
+$disk->release;
+$t->start_symcached($config);
+$t->wait_until('what was left there is removed',
+    sub { !grep { -e } glob $t->path('uploads/.tmp/*') });
 $t->stop_symcached;
+
 $t->stop_nginx;
 $t->finish;
 done_testing;

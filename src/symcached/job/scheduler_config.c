@@ -203,6 +203,59 @@ static void leave_former(struct scheduler *scheduler)
     }
 }
 
+/* What the folder of uploads lacks. */
+struct uploads_root {
+    struct config *config; /* reference */
+    int lost;              /* errno: it is not the one that was there */
+    int unwritable;        /* errno */
+};
+
+static void run_uploads_root(void *data)
+{
+    struct uploads_root *root = data;
+    const struct uploads_config *uploads = &root->config->uploads;
+    char path[PATH_MAX];
+
+    root->lost = root_mark_check(root->config);
+    if (root->lost != 0) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY, uploads->root);
+    if (workdir_make_path(path) != 0 || access(uploads->root, W_OK) != 0) {
+        root->unwritable = errno;
+    } else {
+        root_mark_make(root->config);
+    }
+}
+
+static void drop_uploads_root(void *data)
+{
+    config_unref(((struct uploads_root *)data)->config);
+}
+
+/* A folder that is not there, or hangs, is a source that fails. */
+static void open_uploads_root(struct config *config)
+{
+    struct uploads_root root = {.config = config_ref(config)};
+
+    if (uploads_disk_call(config->uploads.root, run_uploads_root,
+                          drop_uploads_root, &root, sizeof(root)) != 0) {
+        return; /* which the log has */
+    }
+    drop_uploads_root(&root);
+    if (root.lost != 0) {
+        log_error(root.lost,
+                  "\"%s/" ROOT_MARK "\" was there and is missing, as if "
+                  "the disk were: no upload is called absent, until the "
+                  "disk is back or you make this file",
+                  config->uploads.root);
+    } else if (root.unwritable != 0) {
+        log_warn(root.unwritable,
+                 "\"%s\" cannot be written to: no upload is taken",
+                 config->uploads.root);
+    }
+}
+
 int scheduler_configure(struct scheduler *scheduler, struct config *config,
                         char *error, size_t size)
 {
@@ -222,23 +275,7 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         (void)workdir_make_path(path);
     }
     if (config->uploads.root != NULL) {
-        /* a folder that is not there is a source that fails */
-        snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY,
-                 config->uploads.root);
-        errno = root_mark_check(config);
-        if (errno != 0) {
-            log_error(errno,
-                      "\"%s/" ROOT_MARK "\" was there and is missing, as if "
-                      "the disk were: no upload is called absent, until the "
-                      "disk is back or you make this file",
-                      config->uploads.root);
-        } else if (workdir_make_path(path) != 0 ||
-                   access(config->uploads.root, W_OK) != 0) {
-            log_warn(errno, "\"%s\" cannot be written to: no upload is taken",
-                     config->uploads.root);
-        } else {
-            root_mark_make(config);
-        }
+        open_uploads_root(config);
     }
     for (i = 0; i < config->nstores; i++) {
         if (write_transcoders(scheduler, &config->stores[i], error, size) !=

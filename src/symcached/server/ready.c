@@ -184,6 +184,14 @@ static void ready_log_change(const struct ready_group *group,
               look->why, look->path, space);
 }
 
+static const char *group_why_not(const struct ready_group *group)
+{
+    if (group->task != NULL && clock_since(group->began) > READY_SILENT_MS) {
+        return "no-disk";
+    }
+    return group->why;
+}
+
 /*
  * Without requests nothing else might ask for room until the next pass of
  * cleaning, and without room there would be no requests.
@@ -193,7 +201,7 @@ static void disk_look_done(void *arg, bool late)
     struct ready_look *look = arg;
     struct ready_group *group = look->group;
     const struct ready *ready = group->ready;
-    bool is_back = group->why != NULL && look->why == NULL;
+    bool is_back = group_why_not(group) != NULL && look->why == NULL;
 
     group->task = NULL;
     ready_log_change(group, look);
@@ -295,14 +303,6 @@ void ready_free(struct ready *ready)
     cJSON_Delete(ready->lookups.disks);
     cJSON_Delete(ready->uploads.disks);
     free(ready);
-}
-
-static const char *group_why_not(const struct ready_group *group)
-{
-    if (group->task != NULL && clock_since(group->began) > READY_SILENT_MS) {
-        return "no-disk";
-    }
-    return group->why;
 }
 
 const char *ready_why_not(const struct ready *ready)

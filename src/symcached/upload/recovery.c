@@ -3,7 +3,6 @@
  */
 #include "recovery.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +110,7 @@ static void recovery_on_compared(void *arg, enum tier_original_outcome outcome,
     print_paths(below, path, recovery, recovery->next++);
     if ((outcome == TIER_ORIGINAL_OTHER ||
          (outcome == TIER_ORIGINAL_DONE && recovery->files->removes)) &&
-        unlink(path) == 0) {
+        uploads_disk_unlink(recovery->config->uploads.root, path) == 0) {
         log_info(0, "upload file=%s removed, as the tier has %s", below,
                  recovery->files->removes ? "none" : "another one");
     }
@@ -135,7 +134,7 @@ static bool compare_digests(struct recovery *recovery)
            recovery->next < recovery->files->nfiles;
          recovery->next++) {
         print_paths(below, path, recovery, recovery->next);
-        fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        fd = uploads_disk_open(recovery->config->uploads.root, path, NULL);
         if (fd < 0) {
             continue;
         }
@@ -152,22 +151,39 @@ static bool compare_digests(struct recovery *recovery)
 
 /* If a file has not got its name, what other machines have may be all that
  * there is of it; unless it was to be removed. */
-static void look_at_files(const struct recovery *recovery)
+static void look_at_files(const struct publication *files)
 {
-    const struct publication *files = recovery->files;
-    char below[PATH_MAX], path[PATH_MAX];
+    char path[PATH_MAX];
     struct stat st;
     bool is_there;
     size_t i;
 
     for (i = 0; i < files->nfiles; i++) {
-        print_paths(below, path, recovery, i);
+        const struct symstore_path *place = &files->files[i].place;
+
+        snprintf(path, sizeof(path), "%.1100s/%s/%s/%s", files->root,
+                 place->name, place->id, place->file);
         is_there = lstat(path, &st) == 0;
         files->files[i].fate = UPLOAD_REPLACED;
         files->files[i].is_unsure = !files->removes && !is_there;
         (void)upload_index_change(files->root, &files->files[i].place,
                                   is_there);
     }
+}
+
+static void run_take(void *data)
+{
+    struct publication *files = *(struct publication **)data;
+
+    files->intent = write_ahead_log_take(files->root, files);
+    if (files->intent != NULL) {
+        look_at_files(files);
+    }
+}
+
+static void drop_taken(void *data)
+{
+    publication_free(*(struct publication **)data);
 }
 
 /* Returns whether there may be more. */
@@ -188,8 +204,10 @@ static bool take_one(struct recoveries *recoveries, const char *root,
         (struct config *)scheduler_config(recoveries->scheduler));
     LIST_INSERT_HEAD(&recoveries->running, recovery, entry);
     recovery->files = publication_new(below);
-    if (recovery->files != NULL) {
-        recovery->files->intent = write_ahead_log_take(below, recovery->files);
+    if (recovery->files != NULL &&
+        uploads_disk_call(below, run_take, drop_taken, &recovery->files,
+                          sizeof(recovery->files)) != 0) {
+        recovery->files = NULL; /* the thread has it */
     }
     if (recovery->files == NULL || recovery->files->intent == NULL) {
         recovery_free(recovery);
@@ -199,7 +217,6 @@ static bool take_one(struct recoveries *recoveries, const char *root,
              "that is dropped",
              recovery->files->removes ? "removing" : "storing",
              recovery->files->nfiles, recovery->files->nfiles == 1 ? "" : "s");
-    look_at_files(recovery);
     return compare_digests(recovery);
 }
 
