@@ -115,10 +115,19 @@ for my $but ([], [@known], [@known, qw(stat access mkdir)]) {
 }
 is $u->put($place{'new.pdb'}, $pdb)->{status}, 201, 'it answers again: an upload';
 
-# --- a stop
+# --- a stop, also of an upload whose files are about to get their names
 
 hang('a lookup', sub { $t->open_http($t->helper_socket, 'GET', path('last.pdb', '4' x 33)) });
 is $t->stop_symcached, 0, 'symcached is stopped while the disk hangs';
+$disk->release;
+$t->start_symcached($config, env => $disk->env);
+$disk->hang('=', 'link');
+$held = $u->begin('PUT', "/symbols/late.pdb/$id/late.pdb", $pdb, @Test::Uploads::token);
+$t->wait_until('a file is stored', sub { $disk->waiting });
+$disk->hang;
+is $t->stop_symcached, 0, '... and while it stores a file';
+is $u->read($held, 'PUT')->{status}, 503, '... which is to be sent again';
+is_deeply [$disk->waiting('loop')], [], '... and has asked the disk for nothing';
 $disk->release;
 $t->start_symcached($config);
 $t->wait_until('what was left there is removed',

@@ -52,6 +52,7 @@ bool peers_is_self(const char *from)
 /* waits ------------------------------------------------------------------- */
 
 static void peers_keep_untold(struct peers *peers);
+static void peers_save_later(void *arg);
 
 static void peers_on_told(evutil_socket_t fd, short events, void *arg)
 {
@@ -81,34 +82,70 @@ static void peers_print_path(char path[PATH_MAX], const char *root,
     snprintf(path, PATH_MAX, "%.1024s/" UNTOLD_FILE "%s", root, end);
 }
 
+/* What is kept, see uploads_disk_call(). */
+struct peers_kept {
+    char root[PATH_MAX];
+    char *text;
+    size_t size;
+};
+
+static void run_keep(void *data)
+{
+    const struct peers_kept *kept = data;
+    char path[PATH_MAX], tmp[PATH_MAX];
+    FILE *f;
+
+    peers_print_path(path, kept->root, "");
+    peers_print_path(tmp, kept->root, ".tmp");
+    if (kept->size == 0) {
+        (void)unlink(tmp);
+        (void)unlink(path);
+        return;
+    }
+    f = plain_file_write(tmp);
+    if (f != NULL) {
+        (void)fwrite(kept->text, 1, kept->size, f);
+    }
+    if (f == NULL || fclose(f) != 0 || rename(tmp, path) != 0) {
+        log_error(errno, "uploads: what other machines are not told of cannot "
+                         "be kept");
+    }
+}
+
+static void drop_kept(void *data)
+{
+    free(((struct peers_kept *)data)->text);
+}
+
 /* It is not synced: after a power failure the machines are told of the last
  * seconds again, or not. */
 static void peers_keep_untold(struct peers *peers)
 {
-    char path[PATH_MAX], tmp[PATH_MAX];
+    struct peers_kept kept = {.text = NULL};
     const struct peer *peer;
     FILE *f;
 
     if (peers->root == NULL) {
         return;
     }
-    peers_print_path(path, peers->root, "");
-    peers_print_path(tmp, peers->root, ".tmp");
-    f = plain_file_write(tmp);
-    LIST_FOREACH(peer, &peers->all, entry)
-    {
-        if (f != NULL) {
-            peer_print(f, peer);
-        }
-    }
-    if (f != NULL && ftell(f) == 0) {
-        fclose(f);
-        (void)unlink(tmp);
-        (void)unlink(path);
-    } else if (f == NULL || fclose(f) != 0 || rename(tmp, path) != 0) {
+    snprintf(kept.root, sizeof(kept.root), "%s", peers->root);
+    f = open_memstream(&kept.text, &kept.size);
+    if (f == NULL) {
         log_error(errno, "uploads: what other machines are not told of cannot "
                          "be kept");
+        return;
     }
+    LIST_FOREACH(peer, &peers->all, entry)
+    {
+        peer_print(f, peer);
+    }
+    if (fclose(f) == 0 &&
+        uploads_disk_call(kept.root, run_keep, drop_kept, &kept,
+                          sizeof(kept)) != 0) {
+        peers_save_later(peers);
+        return;
+    }
+    free(kept.text);
 }
 
 static void peers_on_save(evutil_socket_t fd, short events, void *arg)

@@ -25,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include "base/async_unlink.h"
 #include "base/fd_close.h"
 #include "base/log.h"
 #include "base/task.h"
@@ -51,6 +50,27 @@
 #define WAITING_MAX 64
 
 /* the end ---------------------------------------------------------------- */
+
+static void ignore_end(void *arg, bool late)
+{
+}
+
+static void run_remove_work(void *arg)
+{
+    workdir_remove(arg);
+}
+
+/* In a thread of its own: others that remove something do not wait for a disk
+ * that hangs, nor does a stop, after which the next start removes it. */
+static void remove_work(struct uploads *uploads, const char *work)
+{
+    static const struct task_calls calls = {run_remove_work, ignore_end, free};
+    char *copy = work[0] != '\0' ? strdup(work) : NULL;
+
+    if (copy != NULL) {
+        (void)task_start(uploads->base, 0, &calls, copy);
+    }
+}
 
 static void share_next(struct uploads *uploads);
 static void begin_next(struct uploads *uploads);
@@ -78,9 +98,7 @@ static void upload_free(struct upload *upload)
     fd_close(upload->got);
     fd_close(upload->in);
     fd_close(upload->disk);
-    if (upload->work[0] != '\0') {
-        async_unlink_add(upload->work);
-    }
+    remove_work(uploads, upload->work);
     LIST_REMOVE(upload, entry);
     if (upload->awaits_turn) {
         uploads->nwaiting--;
@@ -419,10 +437,6 @@ void upload_publish(struct upload *upload)
 static void remove_stale(void *arg)
 {
     workdir_remove_stale(arg);
-}
-
-static void ignore_end(void *arg, bool late)
-{
 }
 
 /* The files that a killed helper has left there can take long to remove. */
@@ -840,8 +854,15 @@ size_t uploads_builds(const struct uploads *uploads)
     return cleaner_builds(uploads->cleaner);
 }
 
+static void run_close_workdir(void *data)
+{
+    workdir_close(*(struct workdir **)data);
+}
+
 void uploads_free(struct uploads *uploads)
 {
+    struct workdir *workdir;
+
     if (uploads == NULL) {
         return;
     }
@@ -851,7 +872,11 @@ void uploads_free(struct uploads *uploads)
     removals_free(uploads->removals);
     recoveries_free(uploads->recoveries);
     peers_free(uploads->peers);
-    workdir_close(take_workdir(uploads));
+    workdir = take_workdir(uploads);
+    if (workdir != NULL) {
+        (void)uploads_disk_call(uploads->root, run_close_workdir, NULL,
+                                &workdir, sizeof(workdir));
+    }
     free(uploads->root);
     free(uploads);
 }

@@ -8,6 +8,7 @@ package Test::HangingDisk;
 #   $t->start_symcached($config, env => $disk->env);
 #   $disk->hang; ...; $disk->waiting; $disk->release;
 #   $disk->hang('lstat'); ...        # which is answered
+#   $disk->hang('=', 'link'); ...    # all others are
 #   is_deeply [$disk->waiting('loop')], [];    # calls of the main thread
 
 use strict;
@@ -39,7 +40,7 @@ sub env {
 sub hang {
     my ($self, @but) = @_;
     unlink "$self->{flag}.log";
-    $self->{t}->write_file('hang', join '', map { " $_ " } @but);
+    $self->{t}->write_file('hang', join '', map { /=/ ? $_ : " $_ " } @but);
 }
 
 sub release { unlink $_[0]{flag} }
