@@ -601,14 +601,9 @@ static bool artifact_by_url(struct js_files *files, struct symc_string url,
 static void check_artifact_reference(struct js_files *files,
                                      struct js_file *file)
 {
-    char *room;
-    size_t size;
-
-    if (file->reference.data != NULL && js_is_data_url(file->reference)) {
-        room = js_files_take(files, file->reference.size + 1);
-        if (room != NULL && !js_data_url_read(file->reference, room, &size)) {
-            file->state = JS_FILE_MISSING;
-        }
+    if (file->reference.data != NULL && js_is_data_url(file->reference) &&
+        !js_want_reads_data(files, file->reference)) {
+        file->state = JS_FILE_MISSING;
     }
 }
 

@@ -80,6 +80,7 @@ void js_files_begin(struct js_files *files)
     arena_reset(&files->arena);
     table_free(&files->entries);
     table_free(&files->artifacts);
+    table_free(&files->data_urls);
     files->bundles = NULL;
     files->nbundles = 0;
     files->are_bundles_pending = false;
@@ -93,6 +94,7 @@ void js_files_free(struct js_files *files)
     js_wants_free(files);
     table_free(&files->entries);
     table_free(&files->artifacts);
+    table_free(&files->data_urls);
     arena_free(&files->arena);
 }
 

@@ -70,6 +70,7 @@ struct js_files {
     struct arena arena; /* of a step; what follows is, too */
     struct table entries;   /* files that were looked for, by URL */
     struct table artifacts; /* by their names */
+    struct table data_urls; /* that were read, by their addresses */
     struct js_bundle *bundles; /* of lists; or NULL */
     size_t nbundles;
     bool are_bundles_pending;

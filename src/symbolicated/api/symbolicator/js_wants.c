@@ -373,14 +373,19 @@ bool js_want_is_utf8(const struct js_file *file)
 
 bool js_want_reads_data(struct js_files *files, struct symc_string url)
 {
-    char *text = malloc(url.size + 1);
-    bool is_good;
-    size_t size;
+    uint64_t hash = table_hash_number(&files->data_urls, (uintptr_t)url.data);
+    size_t size, at = 0;
+    uintptr_t known = table_next(&files->data_urls, hash, &at);
+    char *text;
 
-    files->has_failed = files->has_failed || text == NULL;
-    is_good = text != NULL && js_data_url_read(url, text, &size);
-    free(text);
-    return is_good;
+    if (known == 0) {
+        text = malloc(url.size + 1);
+        files->has_failed = files->has_failed || text == NULL;
+        known = text != NULL && js_data_url_read(url, text, &size) ? 2 : 1;
+        free(text);
+        (void)table_add(&files->data_urls, hash, known);
+    }
+    return known == 2;
 }
 
 void js_wants_free(struct js_files *files)

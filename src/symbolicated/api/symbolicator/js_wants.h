@@ -45,7 +45,7 @@ const struct js_comments *js_want_comments(struct js_files *files,
 /* The same; is its text UTF-8? */
 bool js_want_is_utf8(const struct js_file *file);
 
-/* Is a "data:" URL one that can be read? */
+/* Is a "data:" URL one that can be read?  Each is read once in a step. */
 bool js_want_reads_data(struct js_files *files, struct symc_string url);
 
 /* The JsCache of a script and its map, or of a script alone (NULL), which have
