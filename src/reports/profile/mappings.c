@@ -18,9 +18,11 @@ struct begin {
     uint64_t start;
 };
 
-/* Where a file is mapped in any process; areas of a file do not overlap. */
+/* Where a file is mapped in a process, or in any; areas of a file do not
+ * overlap. */
 struct area {
     struct symc_string path;
+    uint32_t process; /* 0: any */
     uint64_t start;
     uint64_t limit;
     uint32_t place;    /* of one of its mappings */
@@ -53,8 +55,11 @@ static int compare_paths(struct symc_string a, struct symc_string b)
 static int compare_areas(const void *a, const void *b)
 {
     const struct area *x = a, *y = b;
-    int order = compare_paths(x->path, y->path);
+    int order = compare_numbers(x->process, y->process);
 
+    if (order == 0) {
+        order = compare_paths(x->path, y->path);
+    }
     return order != 0 ? order : compare_numbers(x->start, y->start);
 }
 
@@ -104,51 +109,38 @@ static int add_node(void **tree, const void *node, size_t size,
     return found != NULL ? 0 : -1;
 }
 
-static bool is_in_chain(const struct profile_mapping *mapping,
-                        enum mapping_chain chain)
+static uint64_t hash_path(const struct profile_mappings *mappings,
+                          struct symc_string path)
 {
-    return chain != CHAIN_NAMED || mapping->module != PROFILE_NONE;
+    return table_hash((uintptr_t)mappings, path.data, path.size);
 }
 
-static bool is_same_key(const struct profile_mapping *a,
-                        const struct profile_mapping *b,
-                        enum mapping_chain chain)
-{
-    return (chain != CHAIN_PROCESS || a->process == b->process) &&
-           compare_paths(a->path, b->path) == 0;
-}
-
-static uint64_t hash_key(const struct profile_mappings *mappings,
-                         const struct profile_mapping *key,
-                         enum mapping_chain chain)
-{
-    uint64_t hash = (uintptr_t)mappings;
-
-    if (chain == CHAIN_PROCESS) {
-        hash = table_hash(hash, &key->process, sizeof(key->process));
-    }
-    return table_hash(hash, key->path.data, key->path.size);
-}
-
-/* The newest mapping of a chain, as its place + 1; or 0. */
-static uint32_t find_newest(const struct profile_mappings *mappings,
-                            const struct profile_mapping *key,
-                            enum mapping_chain chain, uint64_t hash)
+/* The newest mapping of a path that has a module, as its place + 1; or 0. */
+static uint32_t find_named(const struct profile_mappings *mappings,
+                           struct symc_string path, uint64_t hash)
 {
     uintptr_t place;
     size_t at = 0;
 
     do {
-        place = table_next(&mappings->newest[chain], hash, &at);
+        place = table_next(&mappings->named, hash, &at);
     } while (place != 0 &&
-             !is_same_key(&mappings->list[place - 1], key, chain));
+             compare_paths(mappings->list[place - 1].path, path) != 0);
     return (uint32_t)place;
 }
 
-static const struct profile_mapping *
-at(const struct profile_mappings *mappings, uint32_t place)
+/* The last area that begins before an address, or NULL. */
+static struct area *find_area(void *const *tree, const struct area *of,
+                              uint64_t address)
 {
-    return place != 0 ? &mappings->list[place - 1] : NULL;
+    struct area key = *of, *area;
+
+    key.start = address - 1;
+    area = (struct area *)(uintptr_t)find_last(tree, &key, compare_areas);
+    return area != NULL && area->process == of->process &&
+                   compare_paths(area->path, of->path) == 0
+               ? area
+               : NULL;
 }
 
 static bool is_same_part(const struct profile_mapping *a,
@@ -158,24 +150,26 @@ static bool is_same_part(const struct profile_mapping *a,
            a->start - a->offset == b->start - b->offset;
 }
 
+static struct area area_of(const struct profile_mappings *mappings,
+                           uint32_t place)
+{
+    const struct profile_mapping *mapping = &mappings->list[place];
+
+    return (struct area){.path = mapping->path,
+                         .start = mapping->start,
+                         .limit = mapping->limit,
+                         .place = place};
+}
+
 /* Areas that overlap become one. */
 static int add_area(struct profile_mappings *mappings, uint32_t place)
 {
     const struct profile_mapping *mapping = &mappings->list[place];
-    struct area area = {.path = mapping->path,
-                        .start = mapping->start,
-                        .limit = mapping->limit,
-                        .place = place},
-                key;
-    struct area *other;
+    struct area area = area_of(mappings, place), *other;
 
     while (area.limit > area.start) {
-        key = area;
-        key.start = area.limit - 1;
-        other = (struct area *)(uintptr_t)find_last(&mappings->areas, &key,
-                                                    compare_areas);
-        if (other == NULL || compare_paths(other->path, area.path) != 0 ||
-            other->limit <= area.start) {
+        other = find_area(&mappings->areas, &area, area.limit);
+        if (other == NULL || other->limit <= area.start) {
             return add_node(&mappings->areas, &area, sizeof(area),
                             compare_areas);
         }
@@ -190,41 +184,65 @@ static int add_area(struct profile_mappings *mappings, uint32_t place)
     return 0;
 }
 
+/* What older mappings have of the area of a new one becomes its own. */
+static int cover_area(struct profile_mappings *mappings, uint32_t place)
+{
+    struct area area = area_of(mappings, place), *other, rest;
+
+    area.process = mappings->list[place].process;
+    while (area.limit > area.start) {
+        other = find_area(&mappings->newest, &area, area.limit);
+        if (other == NULL || other->limit <= area.start) {
+            return add_node(&mappings->newest, &area, sizeof(area),
+                            compare_areas);
+        }
+        rest = *other;
+        if (other->start < area.start) {
+            other->limit = area.start;
+        } else {
+            tdelete(other, &mappings->newest, compare_areas);
+            free(other);
+        }
+        rest.start = area.limit;
+        if (rest.limit > rest.start &&
+            add_node(&mappings->newest, &rest, sizeof(rest), compare_areas) !=
+                0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int profile_mappings_add(struct profile_mappings *mappings,
                          const struct profile_mapping *mapping)
 {
-    struct profile_mapping *added;
-    enum mapping_chain chain;
+    uint32_t place = (uint32_t)mappings->n, older;
     uint64_t hash;
 
     if (mappings->n == UINT32_MAX - 1 ||
         array_need(&mappings->list, &mappings->room, mappings->n + 1,
-                   sizeof(*added)) != 0) {
+                   sizeof(*mappings->list)) != 0) {
         return -1;
     }
-    added = &mappings->list[mappings->n++];
-    *added = *mapping;
-    for (chain = 0; chain < CHAINS; chain++) {
-        added->older[chain] = 0;
-        if (!is_in_chain(added, chain)) {
-            continue;
+    mappings->list[mappings->n++] = *mapping;
+    if (mapping->module != PROFILE_NONE) {
+        hash = hash_path(mappings, mapping->path);
+        older = find_named(mappings, mapping->path, hash);
+        if (older != 0) {
+            table_remove(&mappings->named, hash, older);
         }
-        hash = hash_key(mappings, added, chain);
-        added->older[chain] = find_newest(mappings, added, chain, hash);
-        if (added->older[chain] != 0) {
-            table_remove(&mappings->newest[chain], hash, added->older[chain]);
-        }
-        if (table_add(&mappings->newest[chain], hash, mappings->n) != 0) {
+        if (table_add(&mappings->named, hash, place + 1) != 0) {
             return -1;
         }
     }
-    if (added->module != PROFILE_NONE && added->offset == 0 &&
+    if (mapping->module != PROFILE_NONE && mapping->offset == 0 &&
         add_node(&mappings->begins,
-                 &(struct begin){added->process, added->module, added->start},
+                 &(struct begin){mapping->process, mapping->module,
+                                 mapping->start},
                  sizeof(struct begin), compare_begins) != 0) {
         return -1;
     }
-    return add_area(mappings, (uint32_t)mappings->n - 1);
+    return add_area(mappings, place) == 0 ? cover_area(mappings, place) : -1;
 }
 
 const struct profile_mapping *
@@ -232,22 +250,18 @@ profile_mappings_find(const struct profile_mappings *mappings,
                       struct symc_string path, uint32_t process,
                       uint64_t address)
 {
-    const struct profile_mapping key = {.path = path, .process = process};
-    const struct area wanted = {.path = path, .start = address}, *area;
-    uint32_t place = find_newest(mappings, &key, CHAIN_PROCESS,
-                                 hash_key(mappings, &key, CHAIN_PROCESS));
-    const struct profile_mapping *m;
+    struct area of = {.path = path, .process = process};
+    const struct area *area;
 
-    while ((m = at(mappings, place)) != NULL &&
-           (address < m->start || address >= m->limit)) {
-        place = m->older[CHAIN_PROCESS];
+    if (address == UINT64_MAX) {
+        return NULL; /* no mapping ends after it */
     }
-    if (m != NULL) {
-        return m;
+    area = find_area(&mappings->newest, &of, address + 1);
+    if (area == NULL || address >= area->limit) {
+        of.process = 0;
+        area = find_area(&mappings->areas, &of, address + 1);
     }
-    area = find_last(&mappings->areas, &wanted, compare_areas);
-    return area != NULL && compare_paths(area->path, path) == 0 &&
-                   address < area->limit && !area->is_ambiguous
+    return area != NULL && address < area->limit && !area->is_ambiguous
                ? &mappings->list[area->place]
                : NULL;
 }
@@ -255,9 +269,7 @@ profile_mappings_find(const struct profile_mappings *mappings,
 uint32_t profile_mappings_module(const struct profile_mappings *mappings,
                                  struct symc_string path)
 {
-    const struct profile_mapping key = {.path = path};
-    uint32_t place = find_newest(mappings, &key, CHAIN_NAMED,
-                                 hash_key(mappings, &key, CHAIN_NAMED));
+    uint32_t place = find_named(mappings, path, hash_path(mappings, path));
 
     return place != 0 ? mappings->list[place - 1].module : PROFILE_NONE;
 }
@@ -284,12 +296,9 @@ uint64_t profile_relative(const struct profile_mappings *mappings,
 
 void profile_mappings_free(struct profile_mappings *mappings)
 {
-    enum mapping_chain chain;
-
     tdestroy(mappings->begins, free);
+    tdestroy(mappings->newest, free);
     tdestroy(mappings->areas, free);
     free(mappings->list);
-    for (chain = 0; chain < CHAINS; chain++) {
-        table_free(&mappings->newest[chain]);
-    }
+    table_free(&mappings->named);
 }

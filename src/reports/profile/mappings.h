@@ -3,8 +3,7 @@
  *
  * Where modules are mapped; for this folder only.  A profile of a machine has
  * a hundred thousand mappings and more frames, so none is looked for one by
- * one: mappings of the same file in the same process are a chain, the newest
- * first, and trees have what is found by an address of all of them.
+ * one: trees have what is found by an address.
  */
 #pragma once
 
@@ -13,12 +12,6 @@
 
 #include "profile.h"
 
-enum mapping_chain {
-    CHAIN_PROCESS, /* the same path and process */
-    CHAIN_NAMED,   /* the same path, and there is a module */
-    CHAINS
-};
-
 struct profile_mapping {
     uint64_t start;
     uint64_t limit;  /* after its last byte; 0: it has no end */
@@ -26,17 +19,16 @@ struct profile_mapping {
     uint32_t module; /* or PROFILE_NONE */
     uint32_t process;
     struct symc_string path;
-    /* set by profile_mappings_add(), places + 1; 0: there is none */
-    uint32_t older[CHAINS];
 };
 
 struct profile_mappings {
     struct profile_mapping *list; /* the oldest first */
     size_t n;
     size_t room;
-    struct table newest[CHAINS]; /* places + 1 */
-    void *begins; /* trees, of tsearch() */
-    void *areas;
+    struct table named; /* the newest of a path with a module, places + 1 */
+    void *begins;       /* trees, of tsearch() */
+    void *newest;       /* areas of a process */
+    void *areas;        /* of any process */
 };
 
 /* Adds a mapping.  Returns 0, or -1 without memory. */
