@@ -180,6 +180,22 @@ $got = post('/symbolicate');
 is frame($got)->{context_line}, $line, 'and the line of one is answered';
 my $cache = (glob $t->path('store') . '/ring/*/*.sourcecache')[0];
 cmp_ok -s $cache, '<', 40e6, 'its SourceCache is bounded' if $cache;
+
+# What is damaged counts as unpacked, too: 1 GiB of each bundle is.
+$text = ('x' x 63 . "\n") x 2 ** 20;
+my $packed = Test::Zip::deflate($text);
+sub damaged {
+    my ($n) = @_;
+    %files = map { ("files/d$_.c" => { type => 'source', path => "/d$_.c" }) } 1 .. $n;
+    $files{'files/main.c'} = { type => 'source', path => '/build/ring/main.c' };
+    start("SYSB\2\0\0\0" . Test::Zip::zip((map { ["files/d$_.c", '', crc => 1,
+        packed => $packed, size => length $text] } 1 .. $n), ['files/main.c', $main],
+        ['manifest.json', $json->encode({ files => \%files })]));
+    return frame(post('/symbolicate'))->{context_line};
+}
+is damaged(2), $line, 'damaged members cost no other one';
+is damaged(17), undef, '... while they are not too much to be unpacked';
+
 start("SYSB\2\0\0\0" . Test::Zip::zip(['manifest.json',
     $json->encode({ files => {}, source_links =>
         { map { ("/d$_/*" => "https://x.example/$_/*") } 1 .. 1001 } })]));

@@ -19,7 +19,7 @@ struct sourcebundle_convert {
     struct sourcecache_writer writer;
     struct member_text text;
     uint64_t *members; /* by file: the number of the last one of its name */
-    uint64_t left;     /* bytes of texts that may still be written */
+    uint64_t left;     /* bytes of texts that may still be unpacked */
     struct failure *failure;
 };
 
@@ -85,11 +85,11 @@ static int add_bundle_text(struct sourcebundle_convert *convert, uint32_t file,
         member_text_read(&convert->text, convert->zip, member, most);
     struct symc_text map;
 
+    convert->left -= convert->text.size; /* also of what is damaged */
     if (status != SOURCECACHE_TEXT) {
         sourcecache_writer_status(&convert->writer, file, status);
         return 0;
     }
-    convert->left -= convert->text.size;
     if (bundle_status(convert, sourcecache_writer_text(
                                    &convert->writer, file, convert->text.data,
                                    convert->text.size)) != 0) {

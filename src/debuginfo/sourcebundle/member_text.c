@@ -32,6 +32,7 @@ enum sourcecache_status member_text_read(struct member_text *text,
 {
     char error[160];
 
+    text->size = 0;
     if (member->refuse != NULL) {
         return SOURCECACHE_DAMAGED;
     }
@@ -39,7 +40,6 @@ enum sourcecache_status member_text_read(struct member_text *text,
         (member->size > SMALL && member->size / RATIO > member->packed)) {
         return SOURCECACHE_TOO_LARGE;
     }
-    text->size = 0;
     if (array_need(&text->data, &text->room, (size_t)member->size + 1, 1) !=
         0) {
         return SOURCECACHE_TOO_LARGE;

@@ -20,7 +20,7 @@ struct member_text {
 /*
  * Unpacks the member that was read last, of at most most bytes.  Its size must
  * be the one that the directory states.  Returns SOURCECACHE_TEXT, or what is
- * wrong.
+ * wrong; text->size is what was unpacked.
  */
 enum sourcecache_status member_text_read(struct member_text *text,
                                          struct zip *zip,

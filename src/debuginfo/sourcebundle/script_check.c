@@ -154,14 +154,16 @@ static void check_member(struct sourcebundle_check *check, struct zip *zip,
         at >= 0 ? &check->manifest->files[at] : NULL;
     size_t most = check->left < SOURCECACHE_TEXT_MAX ? check->left
                                                      : SOURCECACHE_TEXT_MAX;
+    enum sourcecache_status status;
 
     if (file == NULL || (file->type != SOURCECACHE_MINIFIED &&
                          file->type != SOURCECACHE_MAP)) {
         return;
     }
-    switch (member_text_read(&check->text, zip, member, most)) {
+    status = member_text_read(&check->text, zip, member, most);
+    check->left -= check->text.size;
+    switch (status) {
     case SOURCECACHE_TEXT:
-        check->left -= check->text.size;
         if (is_map(file)) {
             check_map(check, file);
         } else {
