@@ -547,6 +547,15 @@ $r = ask($often);
 is $r->{status}, 200, 'a file that is mapped often';
 is scalar(() = $r->{body} =~ / run_loop /g), 60000, '... has its names';
 cmp_ok time - $begin, '<', 10, '... and takes no long time';
+
+# threads of Firefox, each of which has tables, and members beside them
+my $empty = '{"stringArray":[],"funcTable":{"name":[]},"frameTable":{"address":[]},'
+    . '"resourceTable":{}}';
+$begin = time;
+$r = ask('{' . '"x":0,' x 100_000 . '"libs":[],"threads":[' . "$empty," x 100_000
+    . "$empty]}");
+is $r->{status}, 200, 'many threads of Firefox' or diag $r->{raw};
+cmp_ok time - $begin, '<', 10, '... take no long time';
 SKIP: {
     skip 'a worker may have all memory under a sanitizer', 2 if $ENV{SYMCACHE_SAN};
     $r = ask(memGzip('{"threads":[' . '0,' x 10_000_000 . '0]}'));

@@ -60,7 +60,6 @@ struct firefox_tables {
     uint32_t frame_library;
     uint32_t frame_flags;
     uint32_t resource_library;
-    uint32_t libraries;
     uint8_t *is_named; /* of functions: taken already */
 };
 
@@ -73,7 +72,8 @@ struct firefox_document {
     struct profile *profile; /* NULL: it is only written */
     struct json json;
     char *text;
-    uint32_t *modules; /* of libraries */
+    uint32_t libraries; /* the array, or 0 */
+    uint32_t *modules;  /* of them */
     bool is_without_memory;
     bool has_tables;
 };
@@ -191,9 +191,8 @@ static void take_tables(struct firefox_document *firefox, uint32_t object,
     tables.frame_library = firefox_flat_index(firefox, frames, "lib");
     tables.frame_flags = firefox_flat_index(firefox, frames, "flags");
     tables.resource_library = firefox_flat_index(firefox, resources, "lib");
-    tables.libraries = json_member(json, 0, "libs");
     if (tables.function_name == 0 || tables.frame_address == 0 ||
-        tables.libraries == 0) {
+        firefox->libraries == 0) {
         return;
     }
     firefox->has_tables = true;
@@ -255,6 +254,7 @@ static bool open_document(struct firefox_document *firefox,
                             "%u column %zu",
                             wrong.reason, wrong.line, wrong.column);
     }
+    firefox->libraries = json_member(&firefox->json, 0, "libs");
     return n == profile->size ||
            profile_fail(error,
                         "the JSON of the profile ends at byte %zu, but the "
@@ -307,7 +307,7 @@ static void add_firefox_frame(void *arg, const struct firefox_tables *tables,
     struct firefox_document *firefox = arg;
 
     profile_add_place(firefox->profile,
-                      library < size_of(firefox, tables->libraries)
+                      library < size_of(firefox, firefox->libraries)
                           ? firefox->modules[library]
                           : PROFILE_NONE,
                       address, PROFILE_REACHES);
@@ -316,8 +316,7 @@ static void add_firefox_frame(void *arg, const struct firefox_tables *tables,
 /* Returns false without memory. */
 static bool find_modules(struct firefox_document *firefox)
 {
-    uint32_t array = json_member(&firefox->json, 0, "libs"), value = array + 1,
-             i;
+    uint32_t array = firefox->libraries, value = array + 1, i;
     uint32_t n = array != 0 ? size_of(firefox, array) : 0;
 
     firefox->modules = calloc((size_t)n + 1, sizeof(firefox->modules[0]));
@@ -357,7 +356,8 @@ struct firefox_writer {
     uint32_t *strings; /* of names, their places in the array of strings; 0:
                           they are not there */
     size_t nstrings;
-    uint32_t added; /* to the array */
+    uint32_t *of_added; /* their names */
+    uint32_t added;     /* to the array */
     struct json_writer names; /* ,"NAME"... */
     uint32_t sources;         /* the table, or 0 */
     uint32_t *rows;           /* of names, as strings, but of that table */
@@ -404,6 +404,7 @@ static uint32_t firefox_string_of(struct firefox_writer *writer,
     if (writer->strings[name] == 0) {
         writer->names.has_member = tables->nstrings + writer->added > 0;
         json_write_string(&writer->names, text.data, text.size);
+        writer->of_added[writer->added] = name;
         writer->strings[name] = tables->nstrings + writer->added++ + 1;
     }
     return writer->strings[name] - 1;
@@ -532,9 +533,9 @@ static void firefox_end_strings(void *arg, uint32_t strings)
 
     if (writer->added > 0) {
         firefox_end_array(writer, strings);
-        memset(writer->strings, 0,
-               writer->nstrings * sizeof(writer->strings[0]));
-        writer->added = 0;
+        while (writer->added > 0) {
+            writer->strings[writer->of_added[--writer->added]] = 0;
+        }
     }
 }
 
@@ -646,10 +647,11 @@ void firefox_write(const struct profile *profile, struct profile_output *out)
         .profile = profile, .nstrings = profile->resolver->names.count + 1};
     char error[PROFILE_ERROR]; /* it was read before */
 
-    writer.strings = calloc(writer.nstrings, 3 * sizeof(writer.strings[0]));
+    writer.strings = calloc(writer.nstrings, 4 * sizeof(writer.strings[0]));
     if (writer.strings != NULL && open_document(&writer.d, profile, error)) {
         writer.rows = writer.strings + writer.nstrings;
         writer.files = writer.rows + writer.nstrings;
+        writer.of_added = writer.files + writer.nstrings;
         writer.sources = find_sources(&writer.d);
         take_all(&writer.d, firefox_name_frame, &writer, firefox_end_strings);
         end_sources(&writer);
