@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cjson/cJSON.h>
 #include <cmocka.h>
@@ -395,9 +396,35 @@ static void what_is_too_much_is_left_out(void **state)
     apple_free(&report);
 }
 
+/* Each line is looked through once, though every "(" of it could begin the
+ * version of an image. */
+static void what_is_no_image_costs_little(void **state)
+{
+    static char text[8u << 20];
+    static const char head[] = "Thread 0:\n0 A 0x1 f\n\nBinary Images:\n";
+    static const char begin[] = "0x1 - 0x2 ((", end[] = ") <a> /b\n";
+    clock_t before = clock();
+    struct apple_report report;
+    char *p;
+
+    memset(text, '(', sizeof(text));
+    memcpy(text, head, sizeof(head) - 1);
+    for (p = text + sizeof(head) - 1; p + 4000 < text + sizeof(text);
+         p += 4000) {
+        memcpy(p, begin, sizeof(begin) - 1);
+        memcpy(p + 4001 - sizeof(end), end, sizeof(end) - 1);
+    }
+    assert_int_equal(
+        apple_read(&report, text, (size_t)(p - text), 4, APPLE_MAC), 0);
+    assert_int_equal(report.num_images, 0);
+    apple_free(&report);
+    assert_true((clock() - before) / CLOCKS_PER_SEC < 2);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_image_costs_little),
         cmocka_unit_test(reports_are_read_as_upstream),
         cmocka_unit_test(times),
         cmocka_unit_test(frames),

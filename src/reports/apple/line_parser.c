@@ -499,11 +499,11 @@ static bool line_is_named(const char *start, const char *p)
 {
     const char *arch_end = back_over_spaces(start, p), *arch = arch_end, *name;
 
-    while (arch > start && !line_is_space(arch[-1])) {
+    while (arch_end < p && arch > start && !line_is_space(arch[-1])) {
         arch--;
     }
     name = back_over_spaces(start, arch);
-    return arch_end < p && arch < arch_end && name < arch && name > start;
+    return arch < arch_end && name < arch && name > start;
 }
 
 /* Does what stands before a "<" end with a name, an architecture and a
