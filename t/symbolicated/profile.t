@@ -301,6 +301,10 @@ is $r->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24),
 is ask(firefox('', 0, 3, ('null') x 4) =~ s/$debug/@{[$debug =~ s{0\z}{1A3}r]}/r)->{body},
     firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24) =~ s/$debug/@{[$debug =~ s{0\z}{1A3}r]}/r,
     '... also with an age of three digits';
+my $twice = qr/"threads": \[\K(.*)(?=\]\})/s;
+is ask(firefox('', 0, 3, ('null') x 4) =~ s/$twice/$1, $1/r)->{body},
+    firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24) =~ s/$twice/$1, $1/r,
+    '... in each thread, which has strings of its own';
 my $flag = qr/"version": 27\K/;
 my $unmarked = firefox('', 0, 3, ('null') x 4) =~ s/$flag/, "symbolicated": false/r;
 is ask($unmarked)->{body}, firefox(',"run_loop","/src/app.c"', 4, 4, 5, 5, 21, 24)
