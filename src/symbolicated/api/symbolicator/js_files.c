@@ -61,14 +61,11 @@ void js_files_note(struct js_files *files, struct js_file *file,
 {
     struct js_asked *own =
         files->tells_why ? js_files_take(files, sizeof(*own)) : NULL;
-    struct js_asked **at = &file->asked;
 
     if (own != NULL) {
         *own = *asked;
-        while (*at != NULL) {
-            at = &(*at)->next;
-        }
-        *at = own;
+        *(file->asked != NULL ? &file->last_asked->next : &file->asked) = own;
+        file->last_asked = own;
         if (own->answer == NULL) {
             own->answer = absence_state(own->module);
         }

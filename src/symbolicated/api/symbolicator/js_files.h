@@ -33,7 +33,8 @@ struct js_want; /* a file of the store, wanted once */
 
 struct js_file {
     enum js_file_state state;
-    struct js_asked *asked; /* the first one; or NULL */
+    struct js_asked *asked;      /* the first one; or NULL */
+    struct js_asked *last_asked; /* if there is one */
     bool is_disabled; /* MISSING: it may not be fetched from the web */
     bool is_unknown;  /* MISSING: our uploads could not be asked for it */
     struct symc_string text;      /* FOUND */
