@@ -7,6 +7,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use IO::Select;
 use lib "$FindBin::Bin/../lib";
 use Test::HangingDisk;
 use Test::More;
@@ -36,7 +37,7 @@ $config->{limits}{$_} = '1s' for qw(first_byte_time breaker_pause);
 $t->stop_symcached;
 $t->start_symcached($config, env => $disk->env);
 
-sub path { "/v1/symcache/default/$_[0]/" . ($_[1] // $id) . '?version=9.0.0&wait=60' }
+sub path { "/v1/symcache/default/$_[0]/" . ($_[1] // $id) . '?version=9.0.0&wait=60' . ($_[2] // '') }
 sub ask { $t->helper('GET', path(@_))->{status} }
 my $absent = '1' x 33;
 
@@ -56,7 +57,7 @@ sub hang {
 }
 
 sub release {
-    $disk->release;
+    ($_[0] // $disk)->release;
     $t->wait_until('the disk answers again',
         sub { $t->helper_log !~ /does not answer(?!.*answers again)/s });
 }
@@ -132,6 +133,28 @@ $disk->release;
 $t->start_symcached($config);
 $t->wait_until('what was left there is removed',
     sub { !grep { -e } glob $t->path('uploads/.tmp/*') });
+
+# --- only the index of uploads hangs: a debug file is found without it
+
+my $build = 'ab' x 20;
+$t->write_file('x.c', 'int main(void) { return 0; }');
+system('cd ' . $t->dir . " && cc -g -Wl,--build-id=0x$build -o x.debug x.c") == 0 or die;
+my $elf = $t->read_file('x.debug');
+is $u->put("_.debug/elf-buildid-sym-$build/_.debug", $elf)->{status}, 201, 'a debug file';
+$t->stop_symcached;
+my $index = Test::HangingDisk->new($t, $t->path('uploads/.index'));
+$config->{stores}{default}{transcoders}[0]{inputs} = ['elf'];
+$t->start_symcached($config, env => $index->env);
+my @found = ('found.so', 'AB' x 16 . '0', "&code_id=buildid-$build");
+$index->hang;
+$held = $t->open_http($t->helper_socket, 'GET', path(@found));
+$t->wait_until('the name is to be noted',
+    sub { $index->waiting('loop') || IO::Select->new($held)->can_read(0) });
+is_deeply [$index->waiting('loop')], [], '... the loop does not do that';
+release($index);
+is $t->read_response($held, 'GET')->{status}, 503, '... it cannot be noted';
+$t->wait_until('... until it can be', sub { ask(@found) == 200 });
+
 $t->stop_symcached;
 
 $t->stop_nginx;

@@ -135,7 +135,7 @@ bool uploads_take_found(struct lookup *lookup)
         lookup->at.kind != SYMCACHE_KIND_DEBUGINFO) {
         return true;
     }
-    errnum = upload_index_note_asked(lookup->source->path, &lookup->key);
+    errnum = uploads_disk_note_asked(lookup->source->path, &lookup->key);
     if (errnum == 0) {
         return true;
     }
