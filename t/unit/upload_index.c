@@ -25,6 +25,7 @@
 #include "unreadable.h"
 
 #define BUILD "0123456789abcdef0123456789abcdef01234567"
+#define COMMON "abababababababababababababababababababab"
 #define DEBUG "67452301AB89EFCD0123456789ABCDEF0"
 #define PDB "3249D99D0C4049318610F4E4FB0B69361"
 #define IMAGE "542D574213000"
@@ -464,6 +465,33 @@ static void test_many_bundles(void **state)
     }
 }
 
+/* Modules of which it has names are no uploads of it: what is known to be
+ * absent stays so. */
+static void test_users(void **state)
+{
+    symcache_key_t key = key_of("_", "buildid-" COMMON);
+    symcache_key_t user = key_of("a", DEBUG);
+    struct symstore_path place = place_of(
+        "_.debug", "elf-buildid-sym-" COMMON, "_.debug", "buildid-" COMMON,
+        NULL);
+    struct upload_index_names names = {.n = 0};
+    int64_t changed;
+
+    upload_index_note_user(root, &key, &user);
+    assert_int_equal(upload_index_changed(root, &key), 0);
+    assert_int_equal(upload_index_touch(root, &place), 0);
+    changed = upload_index_changed(root, &key);
+    assert_int_not_equal(changed, 0);
+    user.age = 7;
+    upload_index_note_user(root, &key, &user);
+    assert_int_equal(upload_index_changed(root, &key), changed);
+    assert_int_equal(upload_index_find(root, "elf-buildid-" COMMON, &names),
+                     0);
+    assert_int_equal(names.nusers, 2);
+    assert_memory_equal(names.users[0].guid, user.guid, sizeof(user.guid));
+    assert_int_equal(names.users[0].age + names.users[1].age, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_many_bundles),
+        cmocka_unit_test(test_users),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -26,6 +26,7 @@
 #define DEBUG_ID "debugid-"
 #define CODE_ID "codeid-"
 #define HASH "hash-"
+#define USERS "users-"
 #define ELF_DIGITS 40 /* shorter ones are filled up with zeros (SSQP) */
 #define UUID_SIZE 16
 
@@ -281,8 +282,8 @@ static void index_print_path(char path[PATH_MAX], const char *root,
     snprintf(path, PATH_MAX, "%.1024s/" UPLOADS_INDEX "/%s", root, below);
 }
 
-int upload_index_find(const char *root, const char *folder,
-                      struct upload_index_names *names)
+static int index_read_folder(const char *root, const char *folder,
+                             struct upload_index_names *names)
 {
     const struct dirent *entry;
     char path[PATH_MAX];
@@ -303,6 +304,16 @@ int upload_index_find(const char *root, const char *folder,
     errnum = errno;
     closedir(dir);
     return errnum;
+}
+
+int upload_index_find(const char *root, const char *folder,
+                      struct upload_index_names *names)
+{
+    int errnum = index_read_folder(root, folder, names);
+    char users[PATH_MAX];
+
+    snprintf(users, sizeof(users), USERS "%s", folder);
+    return errnum != 0 ? errnum : index_read_folder(root, users, names);
 }
 
 void upload_index_set_name(symcache_key_t *key, const char *name)
@@ -529,7 +540,8 @@ void upload_index_note_user(const char *root, const symcache_key_t *key,
     (void)upload_index_find(root, folders[0], &names);
     if (names.nusers < UPLOAD_INDEX_USERS) {
         symcache_id_print(id, user);
-        snprintf(entry, sizeof(entry), "%s/." DEBUG_ID "%s", folders[0], id);
+        snprintf(entry, sizeof(entry), USERS "%s/." DEBUG_ID "%s", folders[0],
+                 id);
         (void)index_make_entry(root, entry);
     }
 }

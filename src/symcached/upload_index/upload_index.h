@@ -31,7 +31,8 @@
  * what was known of the id before, by any name, does not count any more.
  *
  * A file that has names or lines of a module under another id has an entry
- * <root>/.index/<id>/.debugid-<debug id of the module> once it was asked for.
+ * <root>/.index/users-<id>/.debugid-<debug id of the module> once it was asked
+ * for: in another folder, as that is no upload.
  */
 #pragma once
 
