@@ -480,6 +480,7 @@ static void test_users(void **state)
     upload_index_note_user(root, &key, &user);
     assert_int_equal(upload_index_changed(root, &key), 0);
     assert_int_equal(upload_index_touch(root, &place), 0);
+    assert_false(upload_index_is_known_absent(root, &key));
     changed = upload_index_changed(root, &key);
     assert_int_not_equal(changed, 0);
     user.age = 7;

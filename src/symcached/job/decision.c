@@ -95,6 +95,25 @@ static void run_decision_look(void *data)
     }
 }
 
+/* Is there nothing to see, as for most keys that no upload has? */
+static bool decision_looks_in_vain(const struct decision_look *look)
+{
+    char root[PATH_MAX];
+    int is_try;
+    size_t i;
+
+    for (is_try = 0; is_try < 2; is_try++) {
+        snprintf(root, sizeof(root), "%.1024s%s", look->root,
+                 is_try ? "/" UPLOADS_TRY : "");
+        for (i = 0; look->has_uploads[is_try] && i < look->nkeys; i++) {
+            if (!upload_index_is_known_absent(root, &look->keys[i])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 int64_t decision_uploads_changed(const struct store_config *store,
                                  const struct config *config,
                                  const symcache_key_t *key, const char *hints)
@@ -115,8 +134,9 @@ int64_t decision_uploads_changed(const struct store_config *store,
         original_id_read_code_id(&look.keys[1], key, hints)) {
         look.nkeys = 2;
     }
-    return uploads_disk_call(config->uploads.root, run_decision_look, NULL,
-                             &look, sizeof(look)) == 0
+    return !decision_looks_in_vain(&look) &&
+                   uploads_disk_call(config->uploads.root, run_decision_look,
+                                     NULL, &look, sizeof(look)) == 0
                ? look.newest
                : 0;
 }

@@ -10,10 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/workdir.h"
 #include "config/config.h"
 #include "proto/profiler_id.h"
+
+/* The kernel's interface, for C libraries whose headers lack it. */
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+
+#define RESOLVE_WITHOUT_DISK 0x20u /* RESOLVE_CACHED; of Linux 5.12 */
 
 #define TEXT ".sym"
 /* The index was compared with all files; .whole of older releases said so of
@@ -338,6 +346,36 @@ int64_t upload_index_changed(const char *root, const symcache_key_t *key)
         }
     }
     return newest;
+}
+
+static bool index_is_known_absent(const char *path)
+{
+    const struct {
+        uint64_t flags;
+        uint64_t mode;
+        uint64_t resolve;
+    } how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_WITHOUT_DISK};
+    int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+    if (fd >= 0) {
+        close(fd);
+        return false;
+    }
+    return errno == ENOENT;
+}
+
+bool upload_index_is_known_absent(const char *root, const symcache_key_t *key)
+{
+    char folders[UPLOAD_INDEX_FOLDERS][SYMSTORE_ID_SIZE], path[PATH_MAX];
+    size_t n = upload_index_folders(folders, key);
+
+    while (n-- > 0) {
+        index_print_path(path, root, folders[n]);
+        if (!index_is_known_absent(path)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* writing ----------------------------------------------------------------- */

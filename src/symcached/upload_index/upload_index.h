@@ -158,6 +158,10 @@ void upload_index_clean(const char *root, time_t now);
  * system, which may be another machine's; 0 = it never was. */
 int64_t upload_index_changed(const char *root, const symcache_key_t *key);
 
+/* Does the kernel know that that is 0 without asking the disk, which can hang?
+ * Files of another machine count as late as they do for stat(2). */
+bool upload_index_is_known_absent(const char *root, const symcache_key_t *key);
+
 /*
  * Notes that a client asked for the upload by the key's name, so that files
  * made from it can be dropped.  Returns 0, E2BIG if there are too many such
