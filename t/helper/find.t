@@ -54,6 +54,18 @@ $t->write_file("store/app/buildid-$build/app-v9.0.0.symcache", 'x');
 is places(uc $build), "store/default/app/buildid-$build "
     . "uploads/_.debug/elf-buildid-sym-$build uploads/app/elf-buildid-$build",
     'by build id';
+# Breakpad's debug id is the first 16 bytes of a build id as a GUID, and 0.
+is places($_), places($build), "by its debug id, $_"
+    for '67452301AB89EFCD0123456789ABCDEF0', '67452301-ab89-efcd-0123-456789abcdef';
+is places('67452301AB89EFCD0123456789ABCDEF1'), '', 'which has no age';
+$t->write_file('uploads/short/elf-buildid-0123456789abcdef/short', 'x'); # such as of lld's fast
+is places('67452301AB89EFCD00000000000000000'), 'uploads/short/elf-buildid-0123456789abcdef',
+    'of a short one';
+$t->write_file("uploads/$_", 'x') for 'lib/mach-uuid-67e9247c814e392ba027dbde6748fcbf/lib',
+    '_.dwarf/mach-uuid-sym-67e9247c814e392ba027dbde6748fcbf/_.dwarf';
+is places($_), 'uploads/_.dwarf/mach-uuid-sym-67e9247c814e392ba027dbde6748fcbf '
+    . 'uploads/lib/mach-uuid-67e9247c814e392ba027dbde6748fcbf', "by the debug id of a UUID, $_"
+    for '67E9247C814E392BA027DBDE6748FCBF0', '67e9247c-814e-392b-a027-dbde6748fcbf';
 $t->write_file(sprintf('uploads/many/%031X10/many.sym', $_), 'x') for 0 .. 210;
 $json = json('many');
 is scalar @{ $json->{found} }, 200, 'at most 200 folders';

@@ -15,6 +15,7 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,13 +41,21 @@
 
 #define GUID_DIGITS 32
 
+/* Of build ids and UUIDs in folders. */
+static const char *const prefixes[] = {"buildid-", "elf-buildid-",
+                                       "elf-buildid-sym-", "mach-uuid-",
+                                       "mach-uuid-sym-"};
+
 struct find {
     struct evhttp_request *req;
-    struct config *config; /* reference */
+    struct config *config;            /* reference */
     char name[SYMCACHE_NAME_MAX + 1]; /* in lower case; "": by id */
-    char ids[IDS_MAX][ID_SIZE]; /* how folders spell the id */
+    char ids[IDS_MAX][ID_SIZE];       /* how folders spell the id */
     size_t nids;
     char guid[GUID_DIGITS + 1]; /* of any age, or "" */
+    char uuid[GUID_DIGITS +
+              1]; /* a debug id can be that of a UUID or build id, */
+    char build[GUID_DIGITS + 1]; /* whose first bytes are these, or "" */
     cJSON *answer;
     cJSON *found; /* in it */
     size_t n;
@@ -65,15 +74,26 @@ static void add_id(struct find *find, const char *prefix, const char *text)
     }
 }
 
+/* Of a build id a debug id has 16 bytes; the numbers of a GUID in front are
+ * little-endian, unless the file is not. */
+static void set_build(struct find *find, const char *hex)
+{
+    static const uint8_t order[] = {6,  7,  4, 5, 2,  3,  0,  1,
+                                    10, 11, 8, 9, 14, 15, 12, 13};
+    size_t i;
+
+    for (i = 0; i < GUID_DIGITS; i++) {
+        find->uuid[i] = hex[i];
+        find->build[i] = hex[i < sizeof(order) ? order[i] : i];
+    }
+}
+
 /* The spellings of an id in the folders of stores, downloads and uploads: that
  * of a key, and of a build id or UUID in hex digits those of uploads.  Debug
  * ids are also known with hyphens, as crash reports have them, and GUIDs
  * without an age. */
 static void read_ids(struct find *find, const char *text)
 {
-    static const char *const prefixes[] = {"buildid-", "elf-buildid-",
-                                           "elf-buildid-sym-", "mach-uuid-",
-                                           "mach-uuid-sym-"};
     char hex[ID_SIZE], id[SYMCACHE_ID_TEXT_MAX + 1];
     size_t len = strlen(text), n = 0, i;
     symcache_key_t key;
@@ -99,6 +119,10 @@ static void read_ids(struct find *find, const char *text)
         add_id(find, "", id);
     } else if (n == GUID_DIGITS) {
         memcpy(find->guid, hex, n + 1);
+    }
+    if (n == GUID_DIGITS ||
+        (n == GUID_DIGITS + 1 && hex[GUID_DIGITS] == '0')) {
+        set_build(find, hex);
     }
     for (i = 0; n >= 4 && i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         add_id(find, prefixes[i], hex);
@@ -131,7 +155,8 @@ static const char *read_query(const char *query, struct find *find)
     return wrong;
 }
 
-/* the disk, in a thread ---------------------------------------------------- */
+/* the disk, in a thread ----------------------------------------------------
+ */
 
 static DIR *find_open_folder(struct find *find, const char *path)
 {
@@ -194,7 +219,42 @@ static void look_at(struct find *find, const char *root, const char *where,
     }
 }
 
-/* Calls look_at() for all ages of the GUID. */
+static bool has_id(const struct find *find, const char *folder)
+{
+    size_t i;
+
+    for (i = 0; i < find->nids; i++) {
+        if (strcmp(folder, find->ids[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the folder that of a build id or UUID with this debug id? */
+static bool has_debug_id(const struct find *find, const char *folder)
+{
+    size_t i, len, n;
+    char hex[GUID_DIGITS + 1];
+
+    for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        len = strlen(prefixes[i]);
+        if (strncmp(folder, prefixes[i], len) == 0) {
+            n = strnlen(folder + len, GUID_DIGITS);
+            memset(hex, '0', GUID_DIGITS);
+            memcpy(hex, folder + len, n);
+            hex[GUID_DIGITS] = '\0';
+            if (strcmp(hex, find->uuid) == 0 ||
+                strcmp(hex, find->build) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Calls look_at() for all ages of the GUID, and for what has it as debug id.
+ */
 static void look_at_guid(struct find *find, const char *root,
                          const char *where, const char *store,
                          const char *name)
@@ -207,7 +267,10 @@ static void look_at_guid(struct find *find, const char *root,
     dir = find_open_folder(find, path);
     while (dir != NULL && !find->is_full &&
            (entry = read_folder(find, dir)) != NULL) {
-        if (strncasecmp(entry->d_name, find->guid, GUID_DIGITS) == 0) {
+        if (!has_id(find, entry->d_name) &&
+            ((find->guid[0] != '\0' &&
+              strncasecmp(entry->d_name, find->guid, GUID_DIGITS) == 0) ||
+             has_debug_id(find, entry->d_name))) {
             look_at(find, root, where, store, name, entry->d_name);
         }
     }
@@ -238,7 +301,7 @@ static void search_root(struct find *find, const char *root, const char *where,
         for (i = 0; find->name[0] == '\0' && i < find->nids; i++) {
             look_at(find, root, where, store, entry->d_name, find->ids[i]);
         }
-        if (find->guid[0] != '\0') {
+        if (find->uuid[0] != '\0') {
             look_at_guid(find, root, where, store, entry->d_name);
         }
     }
@@ -269,7 +332,8 @@ static void run_find(void *arg)
     }
 }
 
-/* the answer --------------------------------------------------------------- */
+/* the answer ---------------------------------------------------------------
+ */
 
 static void find_on_done(void *arg, bool late)
 {
@@ -338,9 +402,9 @@ void find_page(const struct config *config, const char *query,
     find->found = cJSON_AddArrayToObject(find->answer, "found");
     add_stores(config, find->answer);
     running++;
-    if (task_start(evhttp_connection_get_base(
-                       evhttp_request_get_connection(req)),
-                   SECONDS, &calls, find) == NULL) {
+    if (task_start(
+            evhttp_connection_get_base(evhttp_request_get_connection(req)),
+            SECONDS, &calls, find) == NULL) {
         running--;
         reply_error(req, 503, "no-thread", "no thread to search with");
     }
