@@ -29,8 +29,8 @@ sub places { join ' ', sort map { join '/', $_->{where}, grep { $_ ne '' } $_->{
 my $json = json('crash.pdb');
 is_deeply $json->{found}, [], 'nothing is there yet';
 ok $json->{complete}, 'and that is all';
-is_deeply $json->{stores}, [{ store => 'default', sources => ['empty', 'uploads'] }],
-    'the sources that would be asked';
+is_deeply $json->{stores}, [{ store => 'default', sources => ['uploads', 'empty'] }],
+    'the sources, in the order in which they are asked: uploads first, wherever they stand';
 
 $u->put("crash.pdb/$id/crash.pdb", $pdb);
 $t->helper('GET', "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=30");

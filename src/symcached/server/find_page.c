@@ -362,6 +362,7 @@ static void drop_find(void *arg)
 static void add_stores(const struct config *config, cJSON *answer)
 {
     cJSON *array = cJSON_AddArrayToObject(answer, "stores"), *item, *sources;
+    const char *name;
     size_t i, j;
 
     for (i = 0; i < config->nstores; i++) {
@@ -369,9 +370,11 @@ static void add_stores(const struct config *config, cJSON *answer)
         cJSON_AddStringToObject(item, "store", config->stores[i].name);
         sources = cJSON_AddArrayToObject(item, "sources");
         for (j = 0; j < config->stores[i].nsource_names; j++) {
-            cJSON_AddItemToArray(
-                sources,
-                cJSON_CreateString(config->stores[i].source_names[j]));
+            name = config->stores[i].source_names[j];
+            /* see config_uploads_first() */
+            cJSON_InsertItemInArray(
+                sources, strcmp(name, UPLOADS_SOURCE) == 0 ? 0 : (int)j,
+                cJSON_CreateString(name));
         }
         cJSON_AddItemToArray(array, item);
     }
