@@ -9,6 +9,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::Ctl;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
@@ -234,6 +235,25 @@ ok made($m2), 'makes another one';
 is downloaded(), other(4), 'of what is there';
 is $u->put("$path?force=1", other(5))->{json}{untold}, undef,
     'the next time all know at once';
+
+# --- builds of two machines have a file
+
+$_->stop_symcached for $m1, $m2;
+start($_, 1) for $m1, $m2;
+is $u->put("$path?force=1&product=x&build=1", other(3))->{status}, 201, 'sent for a build';
+is put2(other(3), '?product=x&build=2'), 200, '... and to the other machine for another one';
+sub forget {
+    my ($m, $build) = @_;
+    return Test::Ctl->new($m)->run(qw(uploads forget --product x --build), $build,
+        '--root', $m->path('uploads'), '--socket', 'unix:' . $m->path('a.sock'))->{code};
+}
+is forget($m1, 1), 0, 'the first forgets its build';
+ok !-e $m1->path("uploads/$path"), '... with its file';
+ok -e $_, "which stays for that of the other: $_" for $object, $m2->path("uploads/$path");
+is ask($_, 'debuginfo', '1.0.0')->{status}, 200, 'and is found' for $m1, $m2;
+is forget($m2, 2), 0, 'the other forgets its own';
+ok !-e $object, '... so it is gone';
+ok final($_), '... for both' for $m1, $m2;
 
 # --- without a tier only what is known is dropped
 

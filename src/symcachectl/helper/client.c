@@ -104,7 +104,9 @@ void client_query(char buf[CLIENT_PATH_MAX], const char *name,
 {
     size_t at = strlen(buf);
 
-    at += (size_t)snprintf(buf + at, CLIENT_PATH_MAX - at, "?%.32s=", name);
+    at += (size_t)snprintf(buf + at, CLIENT_PATH_MAX - at,
+                           "%c%.32s=", strchr(buf, '?') == NULL ? '?' : '&',
+                           name);
     client_append_url(buf, at, value);
 }
 

@@ -262,9 +262,10 @@ static void uploads_print_untold(const cJSON *answer)
     }
 }
 
-/* Has a file removed.  Returns an exit code; *answer is NULL if it is not. */
+/* Has a file removed, or, with is_own, what belongs to this machine of it.
+ * Returns an exit code; *answer is NULL if it is not. */
 static int uploads_ask_removal(const struct settings *settings, char *text,
-                               cJSON **answer)
+                               bool is_own, cJSON **answer)
 {
     char path[CLIENT_PATH_MAX], *parts[3];
     bool is_try;
@@ -277,20 +278,22 @@ static int uploads_ask_removal(const struct settings *settings, char *text,
     if (is_try) {
         client_query(path, "try", "1");
     }
+    if (is_own) {
+        client_query(path, "own", "1");
+    }
     return json_request_object(settings, "POST", path, answer);
 }
 
-/* Says which it was, and of a bundle whose. */
-static int uploads_remove_bundle(const struct settings *settings,
-                                 const struct bundle_entries *bundles,
-                                 const char *file)
+static int uploads_remove(const struct settings *settings,
+                          const struct bundle_entries *bundles,
+                          const char *file, bool is_own)
 {
     char text[4096];
     cJSON *answer;
     int code;
 
     snprintf(text, sizeof(text), "%s", file);
-    code = uploads_ask_removal(settings, text, &answer);
+    code = uploads_ask_removal(settings, text, is_own, &answer);
     if (answer != NULL) {
         bundle_tell(settings, bundles, file, answer, "removed");
     }
@@ -301,11 +304,23 @@ static int uploads_remove_bundle(const struct settings *settings,
     return code;
 }
 
+/* Says which it was, and of a bundle whose. */
+static int uploads_remove_bundle(const struct settings *settings,
+                                 const struct bundle_entries *bundles,
+                                 const char *file)
+{
+    return uploads_remove(settings, bundles, file, false);
+}
+
 static int uploads_remove_file(const struct settings *settings, char *file)
 {
-    static const struct bundle_entries none;
+    return uploads_remove(settings, &(struct bundle_entries){0}, file, false);
+}
 
-    return uploads_remove_bundle(settings, &none, file);
+/* Another machine may have it for a build of its own. */
+static int uploads_forget_file(const struct settings *settings, char *file)
+{
+    return uploads_remove(settings, &(struct bundle_entries){0}, file, true);
 }
 
 static int each_upload(const struct settings *settings, const char *what,
@@ -418,7 +433,7 @@ int uploads_command(int argc, char **argv)
         code = bundles_forget(&settings, root, release, uploads_remove_bundle);
     } else if (verb == FORGET) {
         code = upload_builds_forget(&settings, root, &pattern,
-                                    uploads_remove_file);
+                                    uploads_forget_file);
     } else if (verb == LS) {
         code = list_uploads(root, &pattern, release, settings.is_json);
     } else {

@@ -567,20 +567,48 @@ void unread_page(struct evhttp_request *req)
                 "the web server cannot take the file: its error log says why");
 }
 
+static bool upload_read_discard(const char *query,
+                                struct removal_request *removal)
+{
+    const struct evkeyval *pair;
+    struct evkeyvalq pairs;
+    bool is_good = true;
+
+    if (query == NULL || query[0] == '\0') {
+        return true;
+    }
+    if (evhttp_parse_query_str(query, &pairs) != 0) {
+        return false;
+    }
+    TAILQ_FOREACH(pair, &pairs, next)
+    {
+        if (strcmp(pair->value, "1") == 0 && strcmp(pair->key, "try") == 0) {
+            removal->is_try = true;
+        } else if (strcmp(pair->value, "1") == 0 &&
+                   strcmp(pair->key, "own") == 0) {
+            removal->is_own = true;
+        } else {
+            is_good = false;
+        }
+    }
+    evhttp_clear_headers(&pairs);
+    return is_good;
+}
+
 void discard_page(struct uploads *uploads, const struct config *config,
                   const struct url_path *target, const char *query,
                   struct evhttp_request *req)
 {
-    struct removal_request removal = {
-        .is_try = query != NULL && strcmp(query, "try=1") == 0};
+    struct removal_request removal = {0};
     struct upload_request request = {0};
     const char *wrong = upload_read_path(target, &request);
     char path[PATH_MAX];
 
-    if (wrong != NULL ||
-        (query != NULL && query[0] != '\0' && !removal.is_try)) {
-        url_path_refuse(req, 400, "bad-query",
-                        wrong != NULL ? wrong : "only try=1");
+    if (wrong == NULL && !upload_read_discard(query, &removal)) {
+        wrong = "only try=1 and own=1";
+    }
+    if (wrong != NULL) {
+        url_path_refuse(req, 400, "bad-query", wrong);
         return;
     }
     if (config->uploads.root == NULL) {

@@ -46,6 +46,7 @@ struct upload_removal {
     char path[PATH_MAX]; /* below the root */
     bool is_try;
     bool is_old;
+    bool is_own; /* of this machine alone, as all that is old */
     bool is_told;
     bool is_same; /* its bytes have not changed */
     bool is_late; /* what was told may be long ago, */
@@ -476,6 +477,7 @@ static void leave_to_other(struct upload_removal *removal)
         log_info(0, "upload file=%s removed, as another machine keeps it",
                  removal->path);
     }
+    settle_removal(removal);
     end_removal(removal, 200, "");
 }
 
@@ -523,7 +525,7 @@ static void remove_there(struct upload_removal *removal, const char *path,
 {
     char machine[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1] = "";
 
-    if (removal->is_old && !removal->is_indexed) {
+    if (removal->is_own && !removal->is_indexed) {
         machine_id(machine, removal->config->uploads.root);
     }
     removal->original = tiers_remove_original(
@@ -600,6 +602,7 @@ void removals_start(struct removals *removals,
     upload_file_path(removal->path, place, request->is_try);
     removal->is_try = request->is_try;
     removal->is_old = request->is_old;
+    removal->is_own = request->is_own || request->is_old;
     removal->is_told = request->is_told;
     removal->unused_for = request->unused_for;
     removal->removals = removals;

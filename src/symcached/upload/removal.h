@@ -26,6 +26,7 @@ struct removal_request {
     bool is_old;         /* unused: what was made of the file stays, */
     unsigned unused_for; /* and so does the file, if another machine has taken
                             it for less than so many seconds; 0: it goes */
+    bool is_own; /* it stays in the tier if it belongs to another machine */
     bool is_told; /* by another machine, which has it now, or has removed it:
                      the tier and the others know */
     bool is_same; /* its bytes have not changed */
