@@ -484,9 +484,59 @@ static void test_lines_take_linear_time(void **state)
     assert_true((clock() - begin) / CLOCKS_PER_SEC < 10);
 }
 
+/* As many links as there may be, below a common folder, which each frame of a
+ * request may ask for; their paths are longer than what is compared at once,
+ * or not. */
+static void test_links_of_long_paths(void **state)
+{
+    char path[3000], url[64];
+    struct sourcecache_writer w;
+    struct sourcecache_reader reader;
+    clock_t before = clock();
+    unsigned i, common;
+
+    (void)state;
+    for (common = 400; common <= 2400; common += 2000) {
+        struct file cache = {NULL, 0};
+        const struct symc_sink sink = {append, &cache};
+
+        begin(&w, true, &sink);
+        memset(path, 'A', common);
+        for (i = 0; i < SOURCECACHE_LINKS_MAX; i++) {
+            const struct symc_text pattern = {
+                path, common + (uint32_t)snprintf(path + common, 16,
+                                                  "/%04u/*", i)};
+            const struct symc_text target = {
+                url, (uint32_t)snprintf(url, sizeof(url),
+                                        "https://x.example/%u/*", i)};
+
+            assert_int_equal(sourcecache_writer_link(&w, &pattern, &target),
+                             SYMC_OK);
+        }
+        finish(&w, &cache, &reader);
+        memset(path, 'a', common);
+        for (i = 0; i < 20000; i++) {
+            snprintf(path + common, 16, "/%04u/b", 1000 + i);
+            assert_int_equal(sourcecache_link(&reader, path, strlen(path), url,
+                                              sizeof(url)),
+                             0);
+            i += common > 1024 ? 999 : 0;
+        }
+        snprintf(path + common, 16, "/0999/B");
+        assert_int_equal(
+            sourcecache_link(&reader, path, strlen(path), url, sizeof(url)),
+            strlen("https://x.example/999/B"));
+        assert_memory_equal(url, "https://x.example/999/B",
+                            strlen("https://x.example/999/B"));
+        free(cache.data);
+    }
+    assert_true((clock() - before) / CLOCKS_PER_SEC < 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_links_of_long_paths),
         cmocka_unit_test(test_bundles),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_lines),

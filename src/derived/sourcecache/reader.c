@@ -241,9 +241,14 @@ bool sourcecache_find_id(const struct sourcecache_reader *reader,
 
 /* links ------------------------------------------------------------------ */
 
-/* Does a path fit a pattern, which is in lower case? */
+/* Bytes of a path that are compared together with each pattern. */
+#define LOWERED 1024
+
+/* Does a path fit a pattern, which is in lower case?  lowered has as much of
+ * the path as there is room for. */
 static bool reader_fits(struct symc_string pattern, bool is_prefix,
-                        const char *path, size_t size, bool slashes)
+                        const char *path, size_t size, bool slashes,
+                        const char lowered[LOWERED])
 {
     size_t i;
 
@@ -251,8 +256,12 @@ static bool reader_fits(struct symc_string pattern, bool is_prefix,
         (is_prefix ? size < pattern.size : size != pattern.size)) {
         return false;
     }
-    for (i = 0; i < pattern.size &&
-                lower(slash(path[i], slashes)) == pattern.data[i];
+    i = pattern.size < LOWERED ? pattern.size : LOWERED;
+    if (i > 0 && memcmp(lowered, pattern.data, i) != 0) {
+        return false;
+    }
+    for (; i < pattern.size &&
+           lower(slash(path[i], slashes)) == pattern.data[i];
          i++) {
     }
     return i == pattern.size;
@@ -265,14 +274,18 @@ size_t sourcecache_link(const struct sourcecache_reader *reader,
          slashes = (reader->flags & SOURCECACHE_SLASHES) != 0;
     struct symc_string pattern = {NULL, 0}, target = {NULL, 0};
     const uint8_t *p;
-    uint32_t i;
+    uint32_t i, links = reader->count[SOURCECACHE_LINKS];
     size_t k, n = 0, at;
+    char lowered[LOWERED];
 
-    for (i = 0; i < reader->count[SOURCECACHE_LINKS]; i++) {
+    for (k = 0; links > 0 && k < size && k < LOWERED; k++) {
+        lowered[k] = (char)lower(slash(path[k], slashes));
+    }
+    for (i = 0; i < links; i++) {
         p = sourcecache_record(reader, SOURCECACHE_LINKS, i);
         is_prefix = le32(p + 16) != 0;
         pattern = sourcecache_string(reader, p);
-        if (reader_fits(pattern, is_prefix, path, size, slashes)) {
+        if (reader_fits(pattern, is_prefix, path, size, slashes, lowered)) {
             target = sourcecache_string(reader, p + 8);
             break;
         }
