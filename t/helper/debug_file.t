@@ -127,6 +127,35 @@ soon('1s');
 asked_again('second');
 is made('second'), digest_of('gcc-5.so'), 'all sources are asked';
 
+# A machine that has the file from a tier knows that it is of a program.
+soon('1h');
+unlink $t->path("$_/buildid/$build/debuginfo") for qw(first second);
+mkdir $t->path('tier') or die;
+$config->{tiers}{fleet} = { type => 'filesystem', path => $t->path('tier') };
+$config->{stores}{default}{tier} = 'fleet';
+sub machine {
+    my ($n) = @_;
+    $config->{stores}{default}{root} = $t->path("store$n");
+    $config->{downloads} = $t->path("downloads$n");
+    $t->stop_symcached;
+    $t->start_symcached($config);
+}
+sub made_here { $t->sha256($t->read_file("store$_[0]/$name/$id/$name-v9.0.0.symcache") // '') }
+machine(1);
+is lookup('default'), 200, 'a fleet: made by the first machine';
+$t->wait_until('which stores it', sub { $t->metric('symcached_tier_puts_total{result="stored"}') });
+machine(2);
+is lookup('default'), 200, 'taken by another';
+is $t->metric('symcached_tier_gets_total{result="hit"}'), 1, '... from the tier';
+is made_here(2), digest_of('stripped.so'), '... with symbols only';
+put('first', 'debug', $debug);
+soon('1s');
+asked_again('default');
+is made_here(2), digest_of('gcc-5.so'), 'it finds the debug file at the same source';
+$config->{stores}{default}{root} = $t->path('store');
+delete $config->{stores}{default}{tier};
+$t->reload_symcached($config);
+
 # symbolicated tells of its uses, and of the code id.
 soon('1h');
 unlink $t->path("$_/buildid/$build/debuginfo") for qw(first second);

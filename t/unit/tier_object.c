@@ -100,7 +100,15 @@ static void test_read(void **state)
         &meta, BOTH "Source: msdl.2\nQUALITY: publics\nmac: " SHA "\n"));
     assert_string_equal(meta.source, "msdl.2");
     assert_true(meta.publics_only);
+    assert_false(meta.is_program);
     assert_string_equal(meta.mac, SHA);
+    assert_null(tier_meta_read(
+        &meta, BOTH "source: a\nquality: publics\nextent: program\n"));
+    assert_true(meta.publics_only);
+    assert_true(meta.is_program);
+    assert_null(tier_meta_read(
+        &meta, BOTH "source: a\nquality: publics\nextent: later\n"));
+    assert_false(meta.is_program);
     assert_int_equal(meta.features, 0);
     assert_int_equal(meta.builder, 0);
     assert_null(tier_meta_read(

@@ -153,8 +153,9 @@ static void object_hit(struct tier_get *get)
 {
     const struct tier_meta *meta = &get->meta;
     struct provenance provenance = {
-        .extent = meta->publics_only ? SYMCACHE_EXTENT_PUBLICS
-                                     : SYMCACHE_EXTENT_FULL,
+        .extent = !meta->publics_only ? SYMCACHE_EXTENT_FULL
+                  : meta->is_program  ? SYMCACHE_EXTENT_PROGRAM
+                                      : SYMCACHE_EXTENT_PUBLICS,
         .checked = time(NULL),
         .features = meta->features,
         .builder = meta->builder,

@@ -151,6 +151,7 @@ enum {
     OBJECT_SIZE,
     OBJECT_SOURCE,
     OBJECT_PUBLICS,
+    OBJECT_EXTENT,
     OBJECT_FEATURES,
     OBJECT_BUILDER,
     OBJECT_MACHINE,
@@ -159,7 +160,7 @@ enum {
 };
 
 static const char *const line_names[LINES] = {
-    "sha256",   "size",    "source",  "quality",
+    "sha256",   "size",    "source",  "quality", "extent",
     "features", "builder", "machine", "mac"};
 
 static bool object_read_value(struct tier_meta *meta, int line,
@@ -174,6 +175,9 @@ static bool object_read_value(struct tier_meta *meta, int line,
         return object_read_source(meta->source, value);
     case OBJECT_PUBLICS:
         return object_read_publics(&meta->publics_only, value);
+    case OBJECT_EXTENT:
+        meta->is_program = strcmp(value, "program") == 0;
+        return true;
     case OBJECT_FEATURES:
         return object_read_number(&meta->features, value, 16);
     case OBJECT_BUILDER:
@@ -205,7 +209,8 @@ const char *tier_meta_read(struct tier_meta *meta, const char *lines)
 {
     static const char *const wrong[LINES] = {
         "a bad sha256", "a bad size", "a bad source", "a bad quality",
-        "a bad features", "a bad builder", "a bad machine", "a bad mac"};
+        "a bad extent", "a bad features", "a bad builder", "a bad machine",
+        "a bad mac"};
     char value[256];
     const char *p = lines, *colon, *end;
     unsigned seen = 0;
@@ -250,8 +255,9 @@ void tier_meta_print(const struct tier_meta *meta, char *buf)
                          meta->sha256, meta->size);
     if (meta->source[0] != '\0') {
         n += (size_t)snprintf(buf + n, TIER_META_MAX - n,
-                              "source: %s\nquality: %s\n", meta->source,
-                              meta->publics_only ? "publics" : "full");
+                              "source: %s\nquality: %s\n%s", meta->source,
+                              meta->publics_only ? "publics" : "full",
+                              meta->is_program ? "extent: program\n" : "");
     }
     if (meta->features != 0) {
         n += (size_t)snprintf(buf + n, TIER_META_MAX - n, "features: %x\n",

@@ -17,6 +17,8 @@
  *   size      of the file in bytes
  *   source    what its original came from, see store/provenance.h; or missing
  *   quality   "full" or "publics"; with source only
+ *   extent    "program" if the debug file of it may come yet; or missing, as
+ *             former releases, which do not know it, have it
  *   features  what its original has and
  *   builder   which converter of ours made it, as the attribute of the file has
  *             them (proto/provenance.h); or missing
@@ -46,6 +48,7 @@ struct tier_meta {
     uint64_t size;
     char source[SYMCACHE_PROVENANCE_SOURCE + 1]; /* "" if it is not known */
     bool publics_only;
+    bool is_program; /* also that, and of a program */
     unsigned features, builder; /* 0 if they are not known */
     char machine[SYMCACHE_UPLOAD_MACHINE_DIGITS + 1]; /* "" if it is not
                                                          known */

@@ -308,7 +308,6 @@ static void skip_put(struct tier_put *put, const char *why)
 }
 
 /* steps -------------------------------------------------------------------- */
-
 static void on_sums(void *arg, const struct checksum *sum)
 {
     struct tier_put *put = arg;
@@ -326,6 +325,7 @@ static void on_sums(void *arg, const struct checksum *sum)
     if (provenance_read(put->path, &provenance)) {
         memcpy(meta.source, provenance.source, sizeof(meta.source));
         meta.publics_only = provenance.extent != SYMCACHE_EXTENT_FULL;
+        meta.is_program = provenance.extent == SYMCACHE_EXTENT_PROGRAM;
         meta.features = provenance.features;
         meta.builder = provenance.builder;
     }
