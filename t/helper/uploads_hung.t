@@ -41,6 +41,10 @@ is $r->{status}, 503, 'an upload';
 like $r->{raw}, qr/^Retry-After:/mi, '... may be sent again';
 is $u->request('HEAD', "/symbols/$place{'new.pdb'}", '', @Test::Uploads::token)->{status},
     503, 'a look before an upload';
+is $u->request('POST', '/api/0/projects/acme/web/files/difs/assemble/',
+    '{"' . 'a' x 40 . '": {"name": "new.pdb", "chunks": ["' . 'b' x 40 . '"]}}',
+    'Authorization: Bearer 0123456789abcdef0123456789abcdef')->{status},
+    503, q(files of Sentry's clients);
 is_deeply [$disk->waiting('loop')], [], 'the loop has asked the disk for nothing';
 $disk->release_all;
 is $u->put($place{'new.pdb'}, $pdb)->{status}, 201, 'it answers again: an upload';

@@ -385,7 +385,8 @@ static int sentry_page_check(const struct config *config,
     int status = sentry_page_check_token(config, req, user, only_try, wrong);
     int errnum = 0;
 
-    if (status == 0 && (page == PAGE_FILES || page == PAGE_ARTIFACTS)) {
+    if (status == 0 && (page == PAGE_FILES || page == PAGE_ARTIFACTS ||
+                        page == PAGE_ASSEMBLE || page == PAGE_BUNDLE)) {
         errnum = uploads_disk_check(config);
     }
     if (errnum != 0) { /* a list would say that there are no files */
