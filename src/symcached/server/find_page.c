@@ -48,14 +48,14 @@ static const char *const prefixes[] = {"buildid-", "elf-buildid-",
 
 struct find {
     struct evhttp_request *req;
-    struct config *config;            /* reference */
+    struct config *config; /* reference */
     char name[SYMCACHE_NAME_MAX + 1]; /* in lower case; "": by id */
-    char ids[IDS_MAX][ID_SIZE];       /* how folders spell the id */
+    char ids[IDS_MAX][ID_SIZE]; /* how folders spell the id */
     size_t nids;
     char guid[GUID_DIGITS + 1]; /* of any age, or "" */
-    char uuid[GUID_DIGITS +
-              1]; /* a debug id can be that of a UUID or build id, */
-    char build[GUID_DIGITS + 1]; /* whose first bytes are these, or "" */
+    /* A debug id can be that of a UUID, or of a build id with these first
+     * bytes; or "". */
+    char uuid[GUID_DIGITS + 1], build[GUID_DIGITS + 1];
     cJSON *answer;
     cJSON *found; /* in it */
     size_t n;
@@ -155,8 +155,7 @@ static const char *read_query(const char *query, struct find *find)
     return wrong;
 }
 
-/* the disk, in a thread ----------------------------------------------------
- */
+/* the disk, in a thread --------------------------------------------------- */
 
 static DIR *find_open_folder(struct find *find, const char *path)
 {
@@ -253,8 +252,7 @@ static bool has_debug_id(const struct find *find, const char *folder)
     return false;
 }
 
-/* Calls look_at() for all ages of the GUID, and for what has it as debug id.
- */
+/* Calls look_at() for all ages of the GUID, and what has it as debug id. */
 static void look_at_guid(struct find *find, const char *root,
                          const char *where, const char *store,
                          const char *name)
@@ -332,8 +330,7 @@ static void run_find(void *arg)
     }
 }
 
-/* the answer ---------------------------------------------------------------
- */
+/* the answer -------------------------------------------------------------- */
 
 static void find_on_done(void *arg, bool late)
 {
@@ -405,9 +402,9 @@ void find_page(const struct config *config, const char *query,
     find->found = cJSON_AddArrayToObject(find->answer, "found");
     add_stores(config, find->answer);
     running++;
-    if (task_start(
-            evhttp_connection_get_base(evhttp_request_get_connection(req)),
-            SECONDS, &calls, find) == NULL) {
+    if (task_start(evhttp_connection_get_base(
+                       evhttp_request_get_connection(req)),
+                   SECONDS, &calls, find) == NULL) {
         running--;
         reply_error(req, 503, "no-thread", "no thread to search with");
     }
