@@ -407,8 +407,8 @@ sub settled_tier {
 }
 
 # Cleaning goes on by the clock: a child that it starts just now has pipes, and
-# a task of it the folder of uploads while it waits for the disk.  What neither
-# accounts for is told as it is.
+# a task of it the folder of uploads, or the clock there, while it waits for the
+# disk.  What none of these accounts for is told as it is.
 sub idle_descriptors {
     my ($self, $t) = @_;
     my $all;
@@ -416,7 +416,8 @@ sub idle_descriptors {
         $t->wait_until('no child while descriptors are counted', sub {
             $all = descriptors($t->{helper});
             my @all = Test::Soak::Chaos::descendants($t->{helper});
-            return !$all->{$self->uploads($t)}
+            my $uploads = $self->uploads($t);
+            return !$all->{$uploads} && !$all->{"$uploads/.clock.new"}
                 && ($all->{'anon_inode:[pidfd]'} // 0)
                 <= (Test::Soak::Guests::helpers(@all) ? 1 : 0)
                 && !busy($t->{helper});
