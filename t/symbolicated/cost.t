@@ -12,7 +12,6 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use POSIX ();
 use Test::More;
 use Test::Symcache;
 
@@ -39,12 +38,6 @@ sub peak {
 sub reset_peak {
     open my $f, '>', "/proc/$pid/clear_refs" or return;
     print $f "5\n";
-}
-
-# Seconds of processor time.
-sub cpu {
-    my @fields = split ' ', $t->read_file("/proc/$pid/stat") =~ s/.*\) //sr;
-    return ($fields[11] + $fields[12]) / POSIX::sysconf(POSIX::_SC_CLK_TCK());
 }
 
 # As many copies of a text as a large body has, with commas.
@@ -160,10 +153,10 @@ sub check {
     my ($path, $name, $make, $status, $seconds) = @_;
     my $body = $make->();
     reset_peak();
-    my $before = cpu();
+    my $before = $t->processor_time($pid);
     my $r = $t->post($t->symbolicated_socket, $path, $body,
                      'Content-Type: application/json');
-    my ($peak, $spent) = (peak(), cpu() - $before);
+    my ($peak, $spent) = (peak(), $t->processor_time($pid) - $before);
     is $r->{status}, $status, $name or diag substr $r->{body}, 0, 300;
     my $most = 3 * length($body) + $fixed + 2 * $answer_size;
     cmp_ok $peak, '<', $most, "$name: memory";

@@ -96,6 +96,13 @@ sub has_attributes {
         syscall($set, $self->path('probe'), $name, $value, 1, 0) == 0;
 }
 
+# Seconds of processor time that a process has had.
+sub processor_time {
+    my ($self, $pid) = @_;
+    my @fields = split ' ', $self->read_file("/proc/$pid/stat") =~ s/.*\) //sr;
+    return ($fields[11] + $fields[12]) / POSIX::sysconf(POSIX::_SC_CLK_TCK());
+}
+
 sub read_file {
     my ($self, $name) = @_;
     my $file = $name =~ m{^/} ? $name : $self->path($name);
