@@ -491,6 +491,7 @@ static void drop_upload_place(void *data)
     struct upload_place *place = data;
 
     fd_close(place->disk);
+    workdir_close(place->former);
     if (place->is_opened) {
         workdir_close(place->workdir);
     } else if (place->work[0] != '\0') {
