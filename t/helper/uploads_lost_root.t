@@ -94,6 +94,8 @@ is checks(), '200 200 200', '... and what is there can be checked';
 move('uploads', 'away');
 mkdir $t->path('uploads') or die $!;
 is lists(), '503 503 503', 'no list says that there is nothing';
+is $u->request('GET', "/symbfiles/BB/BB/$_", '')->{status}, 503, '... nor of a profiler\'s file'
+    for 'BBBBBBBBBBBBBBBBBBBBBA/metadata.json';
 is checks(), '503 again 503 again 503 again', '... nor does a check before an upload';
 my $r = $u->put("lost.pdb/$id/lost.pdb", $pdb);
 is $r->{status}, 500, 'nothing is stored in the empty mount point';

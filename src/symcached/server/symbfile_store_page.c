@@ -28,6 +28,7 @@
 #include "proto/profiler_id.h"
 #include "symcached/job/job.h"
 #include "symcached/store/store.h"
+#include "symcached/upload_index/upload_index.h"
 #include "url_path.h"
 
 #define ZSTD_LEVEL 3
@@ -302,6 +303,13 @@ static void symbfile_store_begin(struct symbfile_store_file *stored)
     const struct store_config *store = symbfile_store_find(config);
     struct waiter *waiter;
 
+    stored->errnum = uploads_disk_check(config);
+    if (stored->errnum != 0) { /* it may have the file */
+        stored->fd = -1;
+        stored->errnum = EAGAIN;
+        symbfile_store_send(stored);
+        return;
+    }
     symbfile_store_open(stored, config->uploads.root);
     if (stored->fd != -1 || stored->errnum != ENOENT || store == NULL) {
         symbfile_store_send(stored);
